@@ -5,8 +5,8 @@
     import Foundation
     import Testing
 
-    /// What the package bthome-ble makes of packets is what comes out here. `Scripts/test --differential` writes the packets; the file's
-    /// form is told in Tests/Tools/Differential/bthome.py.
+    /// The package bthome-ble and this module decode packets to the same values. `Scripts/test --differential` writes
+    /// the packets; Tests/Tools/Differential/bthome.py describes the file's form.
     @Suite struct BTHomeDifferentialTests {
         private static let path = ProcessInfo.processInfo.environment["BLE_BTHOME_CASES"]
 
@@ -28,13 +28,13 @@
                 ids.formUnion(objects.map(\.kind.id))
                 #expect(try report.advertisement().serviceData.values.first == data, "\(line)")
             }
-            // Neither knows an id that the other does not.
+            // Both know the same ids.
             #expect(ids == Set(BTHomeKind.all.map(\.id)))
         }
     }
 
     extension BTHomeObject {
-        /// Whether this is what `field` says, `n:25.06` for example.
+        /// Whether this object is that of `field`, such as `n:25.06`.
         fileprivate func agrees(with field: String) -> Bool {
             let parts = field.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             return switch (parts[0], content) {

@@ -55,7 +55,8 @@
             #expect(try sealed.sealed(key: Self.key, address: Self.address, counter: 0) == sealed)
 
             var data = try #require(advertisement.serviceData[BluetoothUUID(0xFCD2)])
-            // Bits of the first byte say how the others are to be read; two of them, that it is sent regularly and nothing.
+            // Not in the first byte: its bits determine how the others are read, and the one for regular reports and
+            // the reserved ones have no effect.
             let bit = Int.random(in: 8..<8 * data.count, using: &generator)
             data[bit / 8] ^= 1 << UInt8(bit % 8)
             let changed = try #require(try BTHome.decode(Advertisement(serviceData: [BluetoothUUID(0xFCD2): data])))

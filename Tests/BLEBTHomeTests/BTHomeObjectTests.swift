@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: numbers)
-    func `a number is told as it is written, to the ends of its range and not beyond`(
+    func `a number is encoded to the ends of its range, and not beyond`(
         _ kind: BTHomeKind, _ range: ClosedRange<Int64>
     ) throws {
         for number in [range.lowerBound, range.upperBound, 0, 1] {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `what is told must be of its kind`() throws {
+    @Test func `the content of an object must be of its kind`() throws {
         let window = try #require(BTHomeKind(id: 0x2D))
         let version = try #require(BTHomeKind(id: 0xF2))
         let battery = try #require(BTHomeKind(id: 0x01))

@@ -2,8 +2,8 @@ import BLE
 import BLEBTHome
 import Testing
 
-/// The examples that bthome-ble 3 (github.com/Bluetooth-Devices/bthome-ble, tests/test_parser_v2.py) publishes, and what it makes of
-/// them.
+/// The examples that bthome-ble 3 (github.com/Bluetooth-Devices/bthome-ble, tests/test_parser_v2.py) publishes, with
+/// its results.
 @Suite struct BTHomePublishedTests {
     private func report(_ hex: String) throws -> BTHome {
         let data = try #require(Hex.bytes(hex))

@@ -29,7 +29,7 @@ import Testing
             ])
     }
 
-    @Test func `the first byte tells how the device advertises, and whether its address follows`() throws {
+    @Test func `the first byte shows how the device advertises, and whether its address follows`() throws {
         #expect(try decode("40")?.isTriggerBased == false)
         #expect(try decode("44")?.isTriggerBased == true)
         let report = try #require(try decode("46 b2188d38c1a4 04138a01"))
@@ -50,7 +50,7 @@ import Testing
         #expect(try report.advertisement().serviceData[BluetoothUUID(0xFCD2)] == Hex.bytes("40015dfe5d0903b718"))
     }
 
-    @Test func `other service data is no report`() throws {
+    @Test func `other service data is not a report`() throws {
         #expect(try BTHome.decode(Advertisement(serviceData: [BluetoothUUID(0xFEAA): [0x40]])) == nil)
     }
 

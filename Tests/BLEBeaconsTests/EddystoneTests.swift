@@ -56,7 +56,7 @@ import Testing
         #expect(try decode(String(hex.dropLast(5))) == frame)
     }
 
-    @Test func `other service data is no frame`() throws {
+    @Test func `other service data is not a frame`() throws {
         #expect(try Eddystone.decode(Advertisement(serviceData: [BluetoothUUID(0xFCD2): [0x40]])) == nil)
     }
 
@@ -107,7 +107,7 @@ import Testing
             (telemetry(temperatureCelsius: .nan), .invalidValue(field: "temperature")),
             (telemetry(temperatureCelsius: .infinity), .invalidValue(field: "temperature")),
         ] as [(Eddystone, AdvertisementFormatError.Reason)])
-    func `what cannot be told is an error`(_ frame: Eddystone, _ reason: AdvertisementFormatError.Reason) {
+    func `a value that cannot be encoded is an error`(_ frame: Eddystone, _ reason: AdvertisementFormatError.Reason) {
         #expect(throws: AdvertisementFormatError("Eddystone", reason)) { try frame.advertisement() }
     }
 

@@ -11,14 +11,14 @@ import Testing
         let advertisement = Advertisement(manufacturerData: [0x004C: Self.data])
         #expect(try IBeacon.decode(advertisement) == Self.beacon)
         #expect(try Self.beacon.advertisement() == advertisement)
-        // With flags it fills a packet but for one byte.
+        // With flags, it leaves one byte of a packet free.
         var whole = advertisement
         whole.flags = .generalDiscoverable
         #expect(try whole.data().encode().count == 30)
     }
 
     @Test(arguments: [[:], [0x004C: []], [0x004C: [0x10, 0x05, 0x0B]], [0x0059: data]] as [[UInt16: [UInt8]]])
-    func `other data is no beacon`(_ data: [UInt16: [UInt8]]) throws {
+    func `other data is not a beacon`(_ data: [UInt16: [UInt8]]) throws {
         #expect(try IBeacon.decode(Advertisement(manufacturerData: data)) == nil)
     }
 

@@ -75,7 +75,7 @@ import Testing
         #expect(try tag.advertisement().manufacturerData == [0x0499: bytes])
     }
 
-    @Test func `other data is no tag`() throws {
+    @Test func `other data is not a tag`() throws {
         #expect(try RuuviTag.decode(Advertisement(manufacturerData: [0x004C: [5]])) == nil)
     }
 
@@ -111,7 +111,7 @@ import Testing
         (changed { $0.accelerationMilligravities.z = nil }, "acceleration"),
         (changed { $0.batteryMillivolts = 65536 }, "voltage"),
     ])
-    func `what cannot be told is an error`(_ tag: RuuviTag, _ field: String) {
+    func `a value that cannot be encoded is an error`(_ tag: RuuviTag, _ field: String) {
         #expect(throws: AdvertisementFormatError("RuuviTag", .invalidValue(field: field))) { try tag.advertisement() }
     }
 

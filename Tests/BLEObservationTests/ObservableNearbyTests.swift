@@ -18,13 +18,13 @@ import Testing
         nearby.discoveries.map { $0.advertisement.localName ?? "" }
     }
 
-    /// Ends a view, which is then told.
+    /// Ends a view, which is then notified.
     private func end(_ task: Task<Void, any Error>) async {
         task.cancel()
         await expectError(.cancelled) { try await task.value }
     }
 
-    @Test func `peripherals join the list, change in it and leave it, which observers are told`() async throws {
+    @Test func `peripherals join the list, change in it and leave it, and observers are notified`() async throws {
         let nearby = ObservableNearby(world.central, staleAfter: .seconds(100), interval: .milliseconds(250))
         let task = Task { try await nearby.run() }
         let first = await world.radio.add(Self.beacon("first", rssi: -40))

@@ -53,7 +53,7 @@ import Testing
         let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
         let task = running(fan)
         try await observed { (try? fan.value(of: Self.speed)) == 1 }
-        // A link that is back at once would hide that it has ended.
+        // A link that returned at once would hide its end.
         await grip.setAdvertising(false)
         await grip.dropLink()
         try await observed { (try? fan.value(of: Self.speed)) == nil }
@@ -62,13 +62,13 @@ import Testing
         try await observed { fan.connectionState == .connected }
         task.cancel()
         _ = await task.result
-        // Nothing is followed any longer.
+        // The values are no longer updated.
         #expect(fan.connectionState == nil)
         #expect(try fan.value(of: Self.speed) == nil)
         await world.central.shutDown()
     }
 
-    @Test func `a change of one value does not concern those who observe another`() async throws {
+    @Test func `a change of one value does not affect observers of another`() async throws {
         let (peripheral, grip) = try await world.add(Self.fan)
         let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
         let task = running(fan)

@@ -1,6 +1,6 @@
 import Observation
 
-/// Returns once `holds` is true, which is asked again after each change of what it reads.
+/// Returns once `holds` is true. It is evaluated again after each change of a property that it reads.
 @MainActor func observed(_ holds: () -> Bool) async throws {
     while true {
         let (changes, change) = AsyncStream.makeStream(of: Void.self)

@@ -23,7 +23,7 @@ import Testing
         #expect(start.advanced(by: .milliseconds(2500)) == clock.now)
     }
 
-    @Test func `who sleeps wakes when the time has come, not before`() async throws {
+    @Test func `a sleeping task wakes when its time has come, not before`() async throws {
         let sleeper = sleeping(.seconds(2))
         clock.advance(by: .milliseconds(1999))
         #expect(clock.sleeperCount == 1)
@@ -138,7 +138,7 @@ import Testing
         try await long.value
     }
 
-    @Test func `a sleep that is not needed wakes nobody who waits for sleepers`() async throws {
+    @Test func `an unnecessary sleep does not wake tasks that wait for sleepers`() async throws {
         let observer = Task(executorPreference: executor) { [clock] in
             await clock.sleepers(1)
             return clock.now.offset

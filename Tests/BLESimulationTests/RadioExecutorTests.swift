@@ -5,7 +5,7 @@ import Testing
 @testable import BLESimulation
 
 @Suite(.hangLimit) struct RadioExecutorTests {
-    @Test func `whoever runs on the executor is known to, whichever thread that is`() async {
+    @Test func `code on the executor is recognized, on any thread`() async {
         let executor = RadioExecutor()
         let tasks = RadioTaskExecutor(executor)
         let strays = await withTaskGroup(of: Int.self) { group in

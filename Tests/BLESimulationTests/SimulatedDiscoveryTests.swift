@@ -11,7 +11,7 @@ import Testing
 
     init() async throws { world = try await SimulatedWorld() }
 
-    /// Everything that the radio says to a central that asks with a filter, until the next advertisements are due.
+    /// All events of the radio for a central with a filter, until the next advertisements are due.
     private func heard(_ filter: DiscoveryFilter) async throws -> [Peripheral.ID] {
         let heard = SharedValue<[Peripheral.ID]>([])
         let backend = SimulatedBackend.simulated(world.radio)
@@ -45,7 +45,7 @@ import Testing
             services: [])
     }
 
-    @Test func `whoever scans hears everybody at once`() async throws {
+    @Test func `a scan discovers all peripherals at once`() async throws {
         let ids = [await world.radio.add(definition()).id, await world.radio.add(definition()).id]
         #expect(try await heard(DiscoveryFilter()) == ids)
     }
@@ -89,7 +89,7 @@ import Testing
         #expect(Set(both) == [quick, slow])
     }
 
-    @Test func `a peripheral that comes during the scan is heard`() async throws {
+    @Test func `a peripheral that arrives during the scan is discovered`() async throws {
         var events = world.central.discoveryEvents(staleAfter: nil).makeAsyncIterator()
         _ = await world.radio.add(definition())
         _ = try await next(&events)
@@ -97,7 +97,7 @@ import Testing
         #expect(try await next(&events)?.peripheral.id == late.id)
     }
 
-    @Test func `what a peripheral advertises anew is heard at once`() async throws {
+    @Test func `new data of a peripheral are reported at once`() async throws {
         let grip = await world.radio.add(definition())
         var events = world.central.discoveryEvents(staleAfter: nil).makeAsyncIterator()
         _ = try await next(&events)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await next(&events)?.advertisement.localName == "New")
     }
 
-    @Test func `a peripheral that stops advertising is silent, then heard again`() async throws {
+    @Test func `a peripheral that stops advertising is silent, then discovered again`() async throws {
         let grip = await world.radio.add(definition())
         var events = world.central.discoveryEvents(duplicates: true, staleAfter: nil).makeAsyncIterator()
         _ = try await next(&events)
@@ -145,13 +145,13 @@ import Testing
         #expect(peripheral.id == grip.id)
     }
 
-    @Test func `when nobody scans nobody advertises`() async throws {
+    @Test func `without a scan, no peripheral advertises`() async throws {
         _ = try await world.add(definition())
         await until { world.clock.sleeperCount == 0 }
         #expect(try await world.central.adapters().first?.isDiscovering == false)
     }
 
-    @Test func `what was heard stays known`() async throws {
+    @Test func `discovered peripherals stay known`() async throws {
         #expect(await world.central.knownPeripherals() == [])
         let (strap, _) = try await world.add(.battery())
         try await strap.connect()

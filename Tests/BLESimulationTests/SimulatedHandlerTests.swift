@@ -74,7 +74,7 @@ import Testing
         #expect(error?.characteristic == Self.uuid)
     }
 
-    /// A thing whose reads take an hour, and a read of it.
+    /// A peripheral whose reads take an hour, and a read of it.
     private func reading() async throws -> (Task<[UInt8], any Error>, SimulatedPeripheral) {
         let (thing, grip) = try await add(
             CharacteristicDefinition(
@@ -84,7 +84,7 @@ import Testing
                     return [1]
                 }))
         try await thing.connect()
-        // The scan that has found it may still be on its way to an end.
+        // The scan that has found it may not have ended yet.
         await until { world.clock.sleeperCount == 0 }
         let read = Task { try await thing.read(Self.characteristic) }
         await world.clock.sleepers(2)  // the deadline, and the handler
@@ -100,7 +100,7 @@ import Testing
                     return [1]
                 }))
         try await thing.connect()
-        // The scan that has found it may still be on its way to an end.
+        // The scan that has found it may not have ended yet.
         await until { world.clock.sleeperCount == 0 }
         let read = Task { try await thing.read(Self.characteristic) }
         await world.clock.sleepers(2)
@@ -165,7 +165,7 @@ import Testing
         try await thing.write([1], to: Self.characteristic, type: .withoutResponse)
     }
 
-    @Test func `the end of the link cancels the handler of a write that nobody waits for`() async throws {
+    @Test func `the end of the link cancels the handler of a write whose caller has left`() async throws {
         let (thing, grip) = try await add(
             CharacteristicDefinition(
                 Self.uuid, .writeWithoutResponse,
@@ -293,7 +293,7 @@ import Testing
         #expect(errors.value == [.notSupported])
     }
 
-    @Test func `a control point's answer may depend on who asks`() async throws {
+    @Test func `a control point's answer may depend on the central`() async throws {
         let (thing, _) = try await add(
             .controlPoint(
                 Self.uuid,
@@ -309,7 +309,7 @@ import Testing
         #expect(refused?.attError == .insufficientAuthorization)
     }
 
-    // MARK: What no central would ask
+    // MARK: Requests that no central makes
 
     @Test func `the peripheral itself refuses what it does not allow`() async throws {
         let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, []))

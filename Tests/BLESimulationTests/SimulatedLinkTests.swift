@@ -30,7 +30,7 @@ import Testing
         #expect(await grip.isConnected == false)
     }
 
-    @Test func `a definition is told of the end of each link`() async throws {
+    @Test func `a definition is notified of the end of each link`() async throws {
         let told = SharedValue(0)
         var definition = PeripheralDefinition.battery()
         definition.services[0].onDisconnect = { _ in told.change { $0 += 1 } }
@@ -43,11 +43,11 @@ import Testing
         await until { told.value == 2 }
     }
 
-    @Test func `a peripheral that is not heard is not found`() async throws {
+    @Test func `a peripheral that does not advertise is not found`() async throws {
         let silent = await world.radio.add(.battery())
         await silent.setAdvertising(false)
         let caller = Task { try await world.central.peripheral(silent.id).connect() }
-        // It is searched for.
+        // The radio searches for it.
         await until { (try? await world.central.adapters().first?.isDiscovering) == true }
         world.clock.advance(by: .seconds(20))
         let error = await expectError(.peripheralNotFound) { try await caller.value }

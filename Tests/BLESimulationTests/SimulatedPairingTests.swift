@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Ways to pair that the contract leaves out, as a user's own tests play them.
+/// Methods of pairing that the contract leaves out, in the way of a user's own tests.
 @Suite(.hangLimit)
 struct SimulatedPairingTests {
     private struct User: PairingDelegate {

@@ -64,7 +64,7 @@ import Testing
         #expect(try await world.add(.battery()).peripheral != strap)
     }
 
-    @Test func `the adapter's state is told once a change`() async throws {
+    @Test func `the adapter's state is reported once for each change`() async throws {
         var states = await world.central.adapterStates().makeAsyncIterator()
         await world.radio.setPowered(false)
         await world.radio.setPowered(false)
@@ -85,7 +85,7 @@ import Testing
         let scan = await scanning()
         await world.clock.sleepers(1)
         await world.radio.setPowered(false)
-        // The scan's watch for the silent goes on.
+        // The scan's check for silent peripherals goes on.
         await until { world.clock.sleeperCount <= 1 }
         scan.cancel()
         _ = await scan.result
@@ -102,7 +102,7 @@ import Testing
         await expectError(.bluetoothLost) { try await beats.next() }
         #expect(await strap.connectionState == .disconnected)
         #expect(await world.central.adapterState == .resetting)
-        // What is asked for meanwhile waits for the service, within its deadline.
+        // An operation that begins meanwhile waits for the service, within its deadline.
         let caller = Task { try await strap.connect() }
         await world.clock.sleepers(1, for: .seconds(20))
         world.clock.advance(by: .seconds(20))
@@ -117,14 +117,14 @@ import Testing
         #expect(await central.adapterState == .poweredOn)
     }
 
-    @Test func `a service that has started again knows nobody until it has heard them`() async throws {
+    @Test func `a service that has started again knows no peripheral before its advertisement`() async throws {
         let (strap, _) = try await world.add(.heartRateStrap())
-        // The scan that has heard it is over.
+        // The scan that has discovered it has ended.
         while try await world.central.adapters().first?.isDiscovering == true { await Task.yield() }
         await world.radio.stop()
         await world.radio.restart()
         #expect(await world.central.knownPeripherals() == [])
-        // Connecting has it heard again.
+        // A connect discovers it again.
         try await strap.connect()
         #expect(await world.central.knownPeripherals().map(\.id) == [strap.id])
     }
@@ -171,7 +171,7 @@ import Testing
         #expect(await strap.connectionState == .disconnected)
     }
 
-    @Test func `a central that shuts down ends its links and nobody else's`() async throws {
+    @Test func `a central that shuts down ends its links and no others`() async throws {
         let (strap, grip) = try await world.add(.heartRateStrap())
         let other = try await Central(backend: .simulated(world.radio))
         let lamp = await world.radio.add(.battery())

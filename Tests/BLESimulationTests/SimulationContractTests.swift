@@ -4,7 +4,7 @@ import BLETestSupport
 import BLEBackendTesting
 import Testing
 
-/// The contract on the simulated radio, in real time: what takes a second there takes one here.
+/// The contract on the simulated radio, in real time: a second of the radio is a real one.
 @Suite(.hangLimit)
 struct SimulationContractTests {
     @Test(arguments: BackendContract.selected)

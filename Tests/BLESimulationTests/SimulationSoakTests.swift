@@ -6,7 +6,7 @@ import Testing
 
 /// Virtual hours of faults under a maintained link with two subscribers.
 ///
-/// A minute each time; `Scripts/soak` has an hour (`BLE_SOAK_MINUTES`), and prints what it has seen.
+/// A minute each time; `Scripts/soak` runs an hour (`BLE_SOAK_MINUTES`), and prints the figures.
 @Suite(.hangLimit) struct SimulationSoakTests {
     private enum Fault: String, CaseIterable {
         case disconnect, linkLoss, powerCycle, unplugging, restart
@@ -73,7 +73,7 @@ import Testing
             "soak: simulation, seed \(seed), \(Self.minutes) min: \(sent.count) values, \(received[0].gapCount) gaps, "
                 + story.joined(separator: ", "))
         await world.central.shutDown()
-        // Nothing is left that waits for the time to pass, beside the radio's own.
+        // No timer is left, except the radio's own.
         while world.clock.sleeperCount > 0 { await Task.yield() }
     }
 

@@ -37,7 +37,7 @@ private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Errors>
         await #expect(throws: Failure.busy) { try await outcome.wait() }
     }
 
-    @Test func `a result that comes later wakes who waits`() async throws {
+    @Test func `a later result wakes the waiting task`() async throws {
         let outcome = Outcome<Int>()
         let waiter = Task { try await outcome.wait() }
         await Task.yield()
@@ -73,7 +73,7 @@ private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Errors>
         #expect(try await waiter.value == 4)
     }
 
-    @Test func `many that deliver at once wake who waits once`() async throws {
+    @Test func `several deliveries at once wake the waiting task once`() async throws {
         for _ in 0..<200 {
             let outcome = Outcome<Int>()
             let waiter = Task { try await outcome.wait() }
@@ -86,7 +86,7 @@ private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Errors>
 
     // MARK: Work
 
-    /// Work that ends when it is cancelled, and has told that it began.
+    /// Work that ends when it is cancelled, and reports its beginning.
     private final class Work: Sendable {
         let begun = Outcome<Void>()
         let ended = Outcome<Void>()
@@ -148,7 +148,7 @@ private typealias Outcome<Value: Sendable> = FirstOutcome<Value, Errors>
         #expect(outcome.deliver(.success(1)))
     }
 
-    @Test func `a clock that calls back is called, and told of the cancellation`() async throws {
+    @Test func `a clock that calls back is called, and gets the cancellation`() async throws {
         let clock = CallingClock()
         let late = Outcome<Int>()
         let (_, cancelled) = (late.expire(after: .seconds(2), clock: clock) { .late }, Outcome<Int>())
@@ -178,7 +178,7 @@ private struct SleepingClock: Clock {
     }
 }
 
-/// A clock that keeps what it is to call.
+/// A clock that keeps the closures that it has to call.
 private final class CallingClock: CallbackClock {
     typealias Instant = ContinuousClock.Instant
 

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-", "heart", "rate", "heart-rates", "heart-rate-measurement", "zz", "180"])
-    func `what is neither a name nor a UUID is no service`(_ text: String) {
+    func `a text that is neither a name nor a UUID is not a service`(_ text: String) {
         #expect(AssignedNumbers.service(text) == nil)
     }
 

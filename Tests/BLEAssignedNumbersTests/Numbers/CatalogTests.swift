@@ -3,7 +3,7 @@ import BLEAssignedNumbers
 import BLEProfiles
 import Testing
 
-// A robot's numbers, declared as the SIG's are.
+// A robot's numbers, declared like the SIG's.
 
 extension BluetoothUUID {
     fileprivate static let monitoring = BluetoothUUID(0x7779)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLEAssignedNumbers
 
-/// What is no value of a format.
+/// Bytes that are not a value of a format.
 @Suite struct ValueFormatMalformedTests {
     @Test(
         arguments: [
@@ -23,7 +23,7 @@ import Testing
             (0x2AA7, []), (0x2AA7, [0]), (0x2AA7, [5, 0, 0, 0, 0]), (0x2AA7, [7, 0, 0, 0, 0, 0]),
             (0x2AA7, [6, 0, 0, 0, 0, 0, 6]),
         ] as [(UInt32, [UInt8])])
-    func `a field that is missing, cut off, prohibited or too many is no value`(
+    func `a missing, truncated, prohibited or additional field is an error`(
         _ characteristic: UInt32, _ bytes: [UInt8]
     ) async throws {
         let format = try #require(ValueFormat(of: BluetoothUUID(characteristic)))
@@ -38,7 +38,7 @@ import Testing
             "u2 A;*x",
             "%17 A", "T2 A", "t-1 A",
         ])
-    func `what is not in the notation is no format`(_ notation: String) {
+    func `text outside the notation is not a format`(_ notation: String) {
         #expect(ValueFormat(notation: notation) == nil)
     }
 
@@ -51,7 +51,7 @@ import Testing
             #expect(format.fields.allSatisfy { !$0.name.isEmpty })
             for count in 0...40 {
                 for round in 0..<8 {
-                    // Small numbers are the flags and choices that make sense, and text.
+                    // Small numbers are the valid flags and choices, and text.
                     let limit: UInt8 = [255, 31, 8, 1][round % 4]
                     let bytes = (0..<count).map { _ in UInt8.random(in: 0...limit, using: &generator) }
                     guard let values = try? format.decode(bytes) else { continue }

@@ -5,7 +5,7 @@ import Testing
 
 /// Structures whose fields depend on others.
 @Suite struct ValueFormatPresenceTests {
-    /// Name and text of each field but the flags.
+    /// Name and text of each field except the flags.
     private func fields(_ characteristic: UInt32, _ bytes: [UInt8]) throws -> [String] {
         let format = try #require(ValueFormat(of: BluetoothUUID(characteristic)))
         return try format.decode(bytes).filter { $0.name != "Flags" }.map { "\($0.name) = \($0)" }
@@ -26,7 +26,7 @@ import Testing
                 [0x1F, 0x48, 0x01, 0x02, 0x00, 0x00, 0x04],
                 [rate16, "Energy Expended = 2 kJ", "RR-interval = 1 s"]
             ),
-            // What a later version announces with a reserved bit.
+            // Fields that a later version announces with a reserved bit.
             ([0x20, 72, 0xAA], [rate8]),
         ] as [([UInt8], [String])])
     func `a heart rate measurement has what its flags announce`(_ bytes: [UInt8], _ expected: [String]) throws {

@@ -4,7 +4,7 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// Values of characteristics as they are shown.
+/// The text that values of characteristics are shown as.
 @Suite struct ValueFormatTests {
     @Test(
         arguments: [

@@ -14,7 +14,7 @@ import Testing
         #expect(ValueGuess(Array(text.utf8)) == guess)
     }
 
-    @Test func `what is no text is bytes`() {
+    @Test func `invalid text is shown as bytes`() {
         #expect(ValueGuess([0xFF, 0xFE]) == .raw([0xFF, 0xFE]))
         #expect(ValueGuess([0x00]) == .raw([0x00]))
     }

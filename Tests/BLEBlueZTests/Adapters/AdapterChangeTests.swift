@@ -6,7 +6,7 @@ import BLEBackendTesting
 import BlueZTestSupport
 import Testing
 
-/// More than one adapter, and scans over what becomes of them.
+/// More than one adapter, and scans while adapters change.
 @Suite(.startsProcesses, .hangLimit)
 struct AdapterChangeTests {
     private let world: BlueZWorld
@@ -18,14 +18,14 @@ struct AdapterChangeTests {
         central = try await world.makeCentral()
     }
 
-    @Test func `an adapter that takes another's place is told, and scans go on there`() async throws {
+    @Test func `an adapter that replaces another is reported, and scans continue on it`() async throws {
         var states = await central.adapterStates().makeAsyncIterator()
         #expect(try await states.next() == .poweredOn)
         let scan = Task { [central] in for try await _ in central.discoveries() {} }
         await until { await world.daemon.isDiscovering }
         await world.daemon.addAdapter("hci1")
         await world.daemon.setPresent(false)
-        // Both are on; nothing of the first goes on on the second.
+        // Both are on; no operation of the first continues on the second.
         #expect(try await states.next() == .unavailable)
         #expect(try await states.next() == .poweredOn)
         await until { await world.daemon.calls["hci1 StartDiscovery"] == 1 }
@@ -35,7 +35,7 @@ struct AdapterChangeTests {
 
     @Test func `after a restart of bluetoothd the adapter of before is waited for`() async throws {
         await central.shutDown()
-        // The time for which it is waited does not pass.
+        // The time of the wait does not pass.
         let central = try await world.makeCentral(.quiet(clock: ShortSleepsClock()))
         await world.daemon.addAdapter("hci1")
         let scan = Task { for try await _ in central.discoveries() {} }
@@ -51,7 +51,7 @@ struct AdapterChangeTests {
         await world.daemon.setPresent(true)
         await until { await world.daemon.isDiscovering }
         #expect(await world.daemon.calls["hci1 StartDiscovery"] == nil)
-        // What it has been told meanwhile is not the whole.
+        // The signals so far do not show the final state.
         #expect(try await states.next() == .resetting)
         #expect(try await states.next() == .poweredOn)
         scan.cancel()
@@ -71,7 +71,7 @@ struct AdapterChangeTests {
         await world.daemon.setPowered(true)
         while try await states.next() != .poweredOn {}
         await world.daemon.release()
-        // The scan of now is another, and hears.
+        // The present scan is another one, and discovers.
         _ = try await found.value
         await central.shutDown()
     }
@@ -98,7 +98,7 @@ struct AdapterChangeTests {
         var events = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
         var story = await strap.connectionEvents().makeAsyncIterator()
         await peer.daemon.setPowered(false)
-        // An attempt that fails takes nothing back.
+        // The subscription survives a failed attempt to connect.
         while let event = try await story.next() { if case .connectFailed = event { break } }
         await peer.daemon.hang("StartNotify")
         await peer.daemon.setPowered(true)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BlueZTestSupport
 
-/// Devices that have an object on a second adapter, too: the same address, with a life of its own.
+/// Devices that have an object on a second adapter, too, with the same address but independent links.
 @Suite(.startsProcesses, .hangLimit)
 struct OtherAdapterTests {
     private static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
@@ -42,7 +42,7 @@ struct OtherAdapterTests {
             await comeAndGo(Self.one)
             // A bluetoothd without the device does not end its requests, either.
             await world.daemon.setDevice(Self.other, onAdapter: "hci1", isConnected: true)
-            // What comes later is told later.
+            // A later link is reported later.
             await world.daemon.pretend(Self.other, isConnected: true)
             await until { await host.connectedCentrals.contains(Self.other) }
             #expect(await host.connectedCentrals == [Self.one, Self.other])
@@ -89,7 +89,7 @@ struct OtherAdapterTests {
             guard case .disconnected = event else { continue }
             break
         }
-        // That was the only end of a link.
+        // No other end of a link was reported.
         #expect(await world.daemon.calls["Connect"] == 1)
         await central.shutDown()
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BlueZTestSupport
 
-/// Channels that a host accepts, and the adapters at whose addresses it does.
+/// Channels that a host accepts, and the adapters on whose addresses they are published.
 @Suite(.startsProcesses, .hangLimit)
 struct PublishedChannelTests {
     private static let hci0 = "C0:FF:EE:00:00:01"
@@ -22,7 +22,7 @@ struct PublishedChannelTests {
         await world.daemon.hang("listen")
         await world.daemon.setPresent(false)
         await world.daemon.untilHung()
-        // It is off and on again before the socket of before is there.
+        // The adapter is off and on again before the earlier socket is ready.
         var states = await host.adapterStates().makeAsyncIterator()
         await world.daemon.setPowered(false, adapter: "hci1")
         while try await states.next() != .poweredOff {}
@@ -31,7 +31,7 @@ struct PublishedChannelTests {
         await world.daemon.release()
         await until { world.daemon.channelNumbers(at: Self.hci1) == [psm] }
         #expect(world.daemon.channelNumbers(at: Self.hci0) == [])
-        // It goes back as well, and is still published.
+        // The channel also moves back, and is still published.
         await world.daemon.setPresent(true)
         await world.daemon.removeAdapter("hci1")
         await until { world.daemon.channelNumbers(at: Self.hci0) == [psm] }

@@ -31,8 +31,7 @@ import Testing
         }
     }
 
-    /// A socket that has ended without a word of the other side, as one that the kernel closes: it hangs up, and nothing was
-    /// shut down.
+    /// A socket that the kernel has closed: it hangs up, but the other side has not shut it down.
     private func closedByKernel() throws -> FileDescriptor {
         let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What the doctor learns from a bus.
+/// The facts that the doctor reads from a bus.
 @Suite(.startsProcesses, .hangLimit)
 struct BusExaminationTests {
     private let world: BlueZWorld
@@ -90,7 +90,7 @@ struct BusExaminationTests {
         #expect(await facts().adapters.first?.scan == .fails("org.bluez.Error.Failed: Input/output error"))
     }
 
-    @Test func `a daemon that is gone, refuses or fails is told apart`() async throws {
+    @Test func `a daemon that is gone, refuses or fails is distinguished`() async throws {
         await daemon.fail("GetManagedObjects", .bus("AccessDenied", "no"))
         #expect(await facts().daemon == .refused)
         await daemon.fail("GetManagedObjects", .bus("Failed", "broken"))

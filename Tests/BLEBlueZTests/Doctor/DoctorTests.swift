@@ -2,9 +2,9 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What the doctor makes of facts, without a machine in that state.
+/// The doctor's findings for given facts, without a machine in that state.
 @Suite struct DoctorTests {
-    /// A machine on which everything is well.
+    /// A machine without problems.
     private static func facts(_ change: (inout DoctorFacts) -> Void = { _ in }) -> DoctorFacts {
         var system = SystemFacts()
         system.userID = 1000
@@ -24,7 +24,7 @@ import Testing
         return facts
     }
 
-    @Test func `a version that a scan with a service filter crashes is told`() {
+    @Test func `a version that crashes at a service filter is reported`() {
         func notes(_ version: BlueZVersion) -> [Finding] {
             Doctor.findings(Self.facts { $0.adapters[0].version = version })
                 .filter { $0.check == .scan && $0.message.contains("2282") }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Checks the problem that machines with something in common have, each for its own reason.
+    /// Checks that several machines have the same problem, each for its own reason.
     private func expect(
         _ check: Finding.Check, where common: (inout DoctorFacts) -> Void,
         _ machines: (message: String, remedy: String, change: (inout DoctorFacts) -> Void)...,
@@ -107,11 +107,11 @@ import Testing
         try expect(.bluetoothd, .problem, message: "5 s", remedy: "systemctl restart") { $0.daemon = .silent("5 s") }
     }
 
-    @Test func `a version that is not told is said to be unknown`() throws {
+    @Test func `a version that is not reported is called unknown`() throws {
         try expect(.bluetoothd, .ok, message: "does not report its version") { $0.adapters[0].version = nil }
     }
 
-    @Test func `whoever is refused is told what would let them in`() throws {
+    @Test func `a refused user is shown how to get access`() throws {
         let hasGroup = { (facts: inout DoctorFacts) in
             facts.daemon = .refused
             facts.system.hasBluetoothGroup = true
@@ -163,7 +163,7 @@ import Testing
         try expect(.killSwitch, .note, message: "hp-bluetooth", remedy: "rfkill unblock") {
             $0.system.switches = [RadioSwitch("hp-bluetooth", soft: true)]
         }
-        // The adapter's own is told with its power.
+        // The adapter's own switch is reported with its power.
         #expect(
             !Doctor.findings(
                 Self.facts {
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: What works
 
-    @Test func `scans that do not start are told from those that are shared`() throws {
+    @Test func `scans that do not start are distinguished from shared ones`() throws {
         try expect(.scan, .note, message: "another program") { $0.adapters[0].isDiscovering = true }
         try expect(.scan, .note, message: "has died") { $0.adapters[0].scan = .starts(after: .seconds(3)) }
         try expect(.scan, .problem, message: "InProgress", remedy: "--power off") {

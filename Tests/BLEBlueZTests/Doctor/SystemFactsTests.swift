@@ -3,9 +3,9 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What is read from the files of a machine that is made up.
+/// The facts that are read from the files of an invented machine.
 @Suite struct SystemFactsTests {
-    /// A machine's files in a directory, which ends with this object.
+    /// A machine's files in a directory, which is removed with this object.
     private final class Machine {
         let directory = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID().uuidString)")
 
@@ -62,7 +62,7 @@ import Testing
         #expect(SystemFacts(machine.files).isReverseDiscoveryOff)
     }
 
-    @Test func `the kernel's adapters and links are told apart`() throws {
+    @Test func `the kernel's adapters and links are distinguished`() throws {
         for name in ["hci10", "hci2", "hci2:64", "hci2:65", "hci10:1"] {
             try machine.write("", "sys/class/bluetooth/\(name)/uevent")
         }

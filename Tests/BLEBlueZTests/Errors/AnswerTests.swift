@@ -6,7 +6,7 @@ import BlueZTestSupport
 import DBus
 import Testing
 
-/// Whose answer an error is: the peripheral's, which bluetoothd repeats, or bluetoothd's own.
+/// The source of an error: the peripheral's answer, which bluetoothd repeats, or bluetoothd itself.
 @Suite(.hangLimit, .startsProcesses) struct AnswerTests {
     enum Request: String, CaseIterable {
         case read, write, readDescriptor, writeDescriptor, subscribe
@@ -79,11 +79,11 @@ import Testing
         let writing = await expectError(.notPermitted) { try await found.write([1], to: report) }
         #expect(writing?.attError == nil)
         #expect(writing?.remedy?.contains("ExportClaimedServices") == true)
-        // A number is always the peripheral's.
+        // An error with a number is always the peripheral's.
         await world.daemon.fail("WriteValue", .bluez("Failed", "Operation failed with ATT error: 0x80"))
         let answered = await expectError(.attributeError) { try await found.write([1], to: report) }
         #expect(answered?.attError == ATTError(rawValue: 0x80))
-        // bluetoothd lets everything be read.
+        // bluetoothd allows all reads.
         await world.daemon.fail("ReadValue", refusal)
         let reading = await expectError(.notPermitted) { _ = try await found.read(report) }
         #expect(reading?.attError == .insufficientAuthorization)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// What the kernel's error numbers on the sockets of channels become. The same table is in Docs/Errors.md.
+/// The errors for the kernel's error numbers on the sockets of channels. The same table is in Docs/Errors.md.
 @Suite struct ChannelErrorTests {
     @Test(arguments: [
         (ChannelSocketError.Step.making, SystemError.unknownFamily, BLEError.Code.notSupported, false),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// `Docs/Errors.md` says what the library does, and all of it.
+/// `Docs/Errors.md` describes all errors of the library correctly.
 @Suite struct ErrorTableTests {
     private let page: ErrorPage
     private let replies: [[String]]

@@ -45,7 +45,7 @@ struct FailureTests {
         }
     }
 
-    /// What ends the wait, and the error that it ends with.
+    /// The event that ends the wait, and the resulting error.
     enum End: CaseIterable, Sendable {
         case cancellation, deadline, linkLoss, deathOfBluetooth, deathOfBus
 
@@ -91,7 +91,7 @@ struct FailureTests {
         await central.shutDown()
     }
 
-    @Test func `who has paired is not told to pair`() async throws {
+    @Test func `the remedy for a paired central is not another pairing`() async throws {
         let peer = try await FakePeer()
         let central = try await peer.makeCentral(.quiet())
         let strap = try await central.find()
@@ -122,10 +122,11 @@ struct FailureTests {
     func `every wait ends with its own error`(_ operation: Operation, _ end: End) async throws {
         // There is no link yet that a scan or a connect could lose.
         if end == .linkLoss, operation == .scan || operation == .connect { return }
-        // A scan comes back by itself; see RecoveryTests.
+        // A scan recovers by itself; see RecoveryTests.
         if operation == .scan, end == .deathOfBluetooth || end == .deathOfBus { return }
         let peer = try await FakePeer()
-        // For a deadline time is moved; otherwise it passes, for what the backend tries again after a while.
+        // For a deadline, the test moves the time; otherwise time passes, because the backend repeats some steps after
+        // a while.
         let clock = ManualClock()
         let central = try await peer.makeCentral(
             end == .deadline ? .quiet(clock: clock) : .quiet())
@@ -175,9 +176,9 @@ struct FailureTests {
         }
         #expect(await task.value == end.code)
         await peer.daemon.release()
-        // Afterwards everything is as it was.
+        // Afterwards, the earlier state is restored.
         if operation == .connect {
-            // Only when the attempt has been taken back may the peripheral answer.
+            // The peripheral may answer only after the attempt has been cancelled.
             await until { await strap.connectionState == .disconnected }
             await peer.setAdvertising(true)
         }
@@ -196,7 +197,7 @@ struct FailureTests {
             await other.shutDown()
         }
         await central.shutDown()
-        // A link outlives the bus, not its bluetoothd.
+        // A link outlives the bus, but not its bluetoothd.
         if end != .deathOfBus { #expect(await peer.isConnected == false) }
     }
 }

@@ -7,7 +7,7 @@ import BlueZTestSupport
 import DBus
 import Testing
 
-/// Each error that an earlier library had is thrown here, by a call that a program makes.
+/// For each error of an earlier library, a call of a program throws the corresponding error.
 @Suite(.startsProcesses, .hangLimit)
 struct OtherLibraryErrorTests {
     /// A central on a fake bluetoothd, and the contract's peripheral.
@@ -195,7 +195,7 @@ struct OtherLibraryErrorTests {
 
     // MARK: The table
 
-    /// All errors of RVS_BTDriver, which had the most.
+    /// All errors of RVS_BTDriver, which had more than any other library.
     private static let driver: Set = [
         "bluetoothNotAvailable", "connectionAttemptFailed(cause)", "connectionAttemptFailedNoDevice",
         "disconnectionAttemptFailed(cause)", "unknownDisconnectionError", "unknownPeripheralDiscoveryError(cause)",
@@ -223,7 +223,7 @@ struct OtherLibraryErrorTests {
         }
     }
 
-    /// What was a timeout in general there is one of its own here.
+    /// A general timeout there corresponds to a specific one here.
     @Test func `a command's timeout is the code of BLEFeatures`() throws {
         let words = try ErrorPage().words(inRow: "RVS_BTDriver: commandTimeout")
         #expect(words == [BLEError.Code.commandTimedOut.rawValue])

@@ -27,7 +27,7 @@ struct DaemonEnd {
 }
 
 extension BlueZWorld {
-    /// A central of which only the daemon knows connects, and subscribes to the first characteristic with sockets.
+    /// A central that only the daemon knows connects, and subscribes to the first characteristic with sockets.
     func subscribe(_ central: Peripheral.ID) async throws -> DaemonEnd {
         await daemon.pretend(central, isConnected: true)
         return DaemonEnd(try await daemon.pretendToSubscribe(central), daemon.loop)

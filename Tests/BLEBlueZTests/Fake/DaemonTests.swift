@@ -40,7 +40,7 @@ struct DaemonTests {
         }
         #expect(result.status == 0)
         #expect(result.output.hasSuffix("stopped\n"))
-        // It has left nothing behind.
+        // The program has left nothing behind.
         #expect(await strap.isConnected == false)
         await world.daemon.kill()
     }

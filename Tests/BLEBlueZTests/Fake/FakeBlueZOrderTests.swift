@@ -5,7 +5,7 @@ import BLETestSupport
 import BlueZTestSupport
 import Testing
 
-/// bluetoothd has one thread: what it sends together arrives together. The fake one has several.
+/// bluetoothd has one thread: messages that it sends together arrive together. The fake one has several threads.
 @Suite(.startsProcesses, .hangLimit)
 struct FakeBlueZOrderTests {
     @Test func `nothing comes between the signal of a read and its answer`() async throws {
@@ -16,7 +16,7 @@ struct FakeBlueZOrderTests {
         try await battery.connect()
         let level = CharacteristicKey(characteristic: BluetoothUUID(0x2A19))
         var values = try await battery.notifications(level.bytes).makeAsyncIterator()
-        // An answer that does not follow at once would let its value be taken for a notification.
+        // If the answer did not follow at once, its value would be taken for a notification.
         for _ in 0..<500 { _ = try await battery.read(level.bytes) }
         await thing.notify([1], from: level.characteristic)
         #expect(try await values.next() == [1])

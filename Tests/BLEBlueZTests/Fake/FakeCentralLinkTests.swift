@@ -26,7 +26,8 @@ struct FakeCentralLinkTests {
 
     init() async throws { world = try await BlueZWorld(minorVersion: 80) }
 
-    /// A role that serves a characteristic, and notes whether the link of a request is up when it is handled.
+    /// A role that serves a characteristic, and records whether the link of a request is up when the request is
+    /// handled.
     private func withServed(_ check: (BlueZHost) async throws -> Void) async throws {
         let stack = world.makeStack()
         let backend = BlueZPeripheral(stack)
@@ -65,7 +66,7 @@ struct FakeCentralLinkTests {
             await world.daemon.pretendToWriteAndLeave([1], Self.one)
             gate.signal()
             try await events.until { $0.count == 3 }
-            // Whichever is handled first.
+            // In either order of handling.
             let first = Event.written([1], isUp: true)
             #expect(
                 events.value == [.connected, first, .disconnected]

@@ -43,7 +43,7 @@ private struct FakeServingPeer: PeripheralContractPeer {
     func reset() async {}
 }
 
-/// What bluetoothd refuses and ends.
+/// Calls that bluetoothd refuses, and registrations that it ends.
 @Suite(.startsProcesses, .hangLimit)
 struct FakeServingTests {
     private let world: BlueZWorld
@@ -175,12 +175,12 @@ struct FakeServingTests {
         await host.shutDown()
     }
 
-    @Test func `a refused registration is told, and leaves nothing behind`() async throws {
+    @Test func `a refused registration is reported, and leaves nothing behind`() async throws {
         await world.daemon.fail("RegisterApplication", .bluez("Failed", "No object received"))
         let definition = PeripheralDefinition.battery()
         await expectError(.failed) { try await host.serve(definition) }
         #expect(await world.daemon.servedCounts.applications == 0)
-        // The next try is not in its way.
+        // The failure does not block later attempts.
         await world.daemon.fail("RegisterAdvertisement", .bluez("Failed", "Failed to parse advertisement."))
         await expectError(.invalidArgument) { try await host.serve(definition) }
         #expect(await world.daemon.servedCounts.applications == 0)

@@ -10,7 +10,7 @@ import Testing
 @testable import BlueZTestSupport
 @testable import DBus
 
-/// Several subscribers, each with a socket, as from bluetoothd 5.80 on.
+/// Several subscribers, each with a socket, as with bluetoothd from 5.80 on.
 @Suite(.startsProcesses, .hangLimit)
 struct FakeSubscriberTests {
     private static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
@@ -104,13 +104,13 @@ struct FakeSubscriberTests {
             // Its values are signaled from then on.
             try await served.notify([1], from: Self.output, to: Self.one)
             await awaitSignals([[1]])
-            // With another subscriber, one of them alone can no longer be reached by a signal.
+            // With another subscriber, a signal can no longer reach one of them alone.
             let third = try await world.subscribe(Self.other)
             await expectError(.notSupported) { try await served.notify([3], from: Self.output, to: Self.one) }
             try await served.notify([4], from: Self.output, to: Self.other)
             var thirds = third.packets.makeAsyncIterator()
             #expect(await thirds.next() == [4])
-            // The next link brings a socket.
+            // On the next link, it gets a socket.
             let again = try await world.subscribe(Self.one)
             try await served.notify([5], from: Self.output, to: Self.one)
             var values = again.packets.makeAsyncIterator()
@@ -138,7 +138,7 @@ struct FakeSubscriberTests {
     @Test func `an indication returns when its central has confirmed it, or can no longer`() async throws {
         try await withTwo(.indicate) { _, served, first, second in
             var (ones, others) = (first.packets.makeAsyncIterator(), second.packets.makeAsyncIterator())
-            // A value that is not waited for is confirmed, too.
+            // A value whose confirmation is not awaited is confirmed, too.
             try await served.notify([1], from: Self.output, to: Self.one)
             let indication = Task { try await served.indicate([2], from: Self.output, to: Self.one) }
             #expect(await ones.next() == [1])
@@ -148,7 +148,7 @@ struct FakeSubscriberTests {
             #expect(try await served.subscribers(of: Self.output).count == 2)
             _ = try first.socket.send([1])
             try await indication.value
-            // The socket is closed instead of a confirmation.
+            // The socket is closed, and no confirmation arrives.
             let vain = Task { try await served.indicate([3], from: Self.output, to: Self.other) }
             #expect(await others.next() == [3])
             second.close()
@@ -173,7 +173,7 @@ struct FakeSubscriberTests {
         #expect(await others.next() == [2])
         _ = try second.socket.send([1])
         try await answered.value
-        // One for all is confirmed by a call, whatever is on its way over sockets.
+        // A value for all subscribers is confirmed by a call, regardless of pending values on sockets.
         await world.daemon.confirmNoSignals()
         let toAll = Task { try await backend.indicate([3], from: attribute, to: nil) }
         await awaitSignals([[3]])
@@ -239,7 +239,8 @@ struct FakeSubscriberTests {
             #expect(await packets.next() == [number])
             clock.advance(by: .seconds(1))
         }
-        // It changes its mind, for which bluetoothd asks for no other socket. What it may still confirm is counted.
+        // The central changes its subscription, for which bluetoothd does not ask for another socket. Its pending
+        // confirmations are counted.
         clock.advance(by: .seconds(59))
         try await backend.notify([1], from: attribute, to: Self.one)
         #expect(await packets.next() == [1])

@@ -6,7 +6,8 @@ import BlueZTestSupport
 import SmartLock
 import Testing
 
-/// The worked example's lock as a peripheral of a host, with its features on a central: the same definition as in memory.
+/// The worked example's lock as a peripheral of a host, with its features on a central. The definition is the same as
+/// in the simulation.
 @Suite(.startsProcesses, .hangLimit)
 struct LockOnHostTests {
     @Test func `on the simulated radio`() async throws {
@@ -52,7 +53,7 @@ struct LockOnHost {
             #expect(await lock.memory.state == .unlocked)
             try await device.disconnect()
 
-            // The next link goes on with the pairing.
+            // The next link continues with the pairing.
             let again = try await devices.connect(serial: "010203040506")
             try await again.feature(LockAccess.self).setState(.locked)
             #expect(await lock.memory.state == .locked)

@@ -17,7 +17,7 @@ struct ReadmeTests {
     @Test func `the example prints heart rates`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap(beatsPerMinute: 64))
-        // Line by line, though it writes to a pipe.
+        // Line by line, although it writes to a pipe.
         let bundle = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let program = TestProgram(
             "stdbuf", ["-oL", bundle.appending(path: "FirstProgram").path],

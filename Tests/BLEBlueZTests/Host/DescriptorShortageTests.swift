@@ -14,7 +14,7 @@ import Testing
     import Musl
 #endif
 
-/// A process that can have no more descriptors. Each test has one of its own, because the limit is the process's.
+/// A process that can open no more descriptors. Each test has a process of its own, because the limit is the process's.
 @Suite(.startsProcesses, .hangLimit)
 struct DescriptorShortageTests {
     @Test func `a backend without descriptors says so, and works when there are some again`() async throws {
@@ -23,7 +23,7 @@ struct DescriptorShortageTests {
             let all = Descriptors()
             let early = BlueZHost(adapter: nil, address: .address(address))
             var codes: [String] = []
-            // With each number of descriptors that are left: none of them is one too few for the process.
+            // With each number of remaining descriptors: the process must survive with any of them.
             for _ in 0..<24 {
                 for host in [early, BlueZHost(adapter: nil, address: .address(address))] {
                     do throws(BLEError) {
@@ -70,7 +70,7 @@ struct DescriptorShortageTests {
                 [ServiceDefinition(BluetoothUUID(0xFFE0), characteristics: [characteristic])], as: 1)
             let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
             var all: Descriptors? = Descriptors()
-            // Says to the other process what has happened here.
+            // Sends an event of this process to the other one.
             try await backend.notify([1], from: attribute, to: nil)
             await until { connected.value }
             guard !subscribed.value else { throw BLEError(.failed, "it was not refused") }
@@ -104,7 +104,7 @@ private final class Descriptors {
         precondition(errno == EMFILE)
     }
 
-    /// Gives one back.
+    /// Closes one of them.
     func release() { if let last = all.popLast() { close(last) } }
 
     func releaseAll() { while !all.isEmpty { release() } }

@@ -6,7 +6,7 @@ import BLEBackendTesting
 import BlueZTestSupport
 import Testing
 
-/// What only a bus of one's own can show: its loss and its return.
+/// Tests that need a bus of their own: its loss and its return.
 @Suite(.startsProcesses, .hangLimit)
 struct RecoveryTests {
     private static let backoff = Backoff(initial: .milliseconds(20), factor: 2, maximum: .milliseconds(200))
@@ -23,7 +23,7 @@ struct RecoveryTests {
         #expect(error.code == .bluetoothLost)
         #expect(try await states.next() == .poweredOn)
         #expect(try await states.next() == .resetting)
-        // A scan that is asked for meanwhile hears when all is back, and a call waits.
+        // A scan that begins meanwhile discovers after the recovery, and a call waits.
         let scan = Task { try await central.find() }
         let reading = Task { try await strap.read(.batteryLevel) }
         await peer.daemon.kill()
@@ -74,7 +74,7 @@ struct RecoveryTests {
         await central.shutDown()
     }
 
-    /// With a daemon that says why.
+    /// With a daemon that reports the reason.
     @Test(arguments: [("Timeout", DisconnectReason.timeout), ("Remote", .remote), ("Unheard", .unknown)])
     func `the daemon's reason is the link's`(_ name: String, _ reason: DisconnectReason) async throws {
         let peer = try await FakePeer()

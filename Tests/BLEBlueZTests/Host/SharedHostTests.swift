@@ -12,7 +12,7 @@ import Testing
 /// Two roles on one host: one session, one adapter, one recovery.
 @Suite(.startsProcesses, .hangLimit)
 struct SharedHostTests {
-    /// A role of another kind than a central, which writes down what it is told.
+    /// A role of another kind than a central, which records its events.
     private actor Other: BlueZRole {
         nonisolated let host: BlueZHost
         nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
@@ -108,7 +108,7 @@ struct SharedHostTests {
         try await world.daemon.start()
         await until { await other.states == [.resetting, .poweredOn] }
         #expect(await world.daemon.calls["RegisterAgent"] == 1)
-        // The next one begins anew, and can pair.
+        // The next attempt starts from the beginning, and can pair.
         let next = try await makeCentral()
         try await next.find().connect()
         #expect(await world.daemon.calls["RegisterAgent"] == 2)
@@ -262,7 +262,7 @@ struct SharedHostTests {
         while let event = try await events.next() {
             if case .advertisingStarted = event { break }
         }
-        // A central of another machine, and ours in its own role.
+        // A central of another machine, and this machine's in its own role.
         let remote = try await Central(backend: .simulated(world.radio), configuration: .quiet())
         let ours = try await remote.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: HangLimit.step).peripheral
         let value = try await ours.read(Characteristic<[UInt8]>(BluetoothUUID(0xFFE1)))

@@ -10,10 +10,11 @@ import Foundation
 import Logging
 import Testing
 
-/// What other programs and users on the bus say as if they were bluetoothd, or the bus; see Docs/Security.md.
+/// Messages of other programs and users on the bus that claim to be from bluetoothd, or from the bus; see
+/// Docs/Security.md.
 @Suite(.startsProcesses, .hangLimit)
 struct TrustTests {
-    /// Says something to every connection of a bus, whoever is behind it.
+    /// Sends a message to every connection of a bus.
     private struct Stranger {
         let session = BusSession(
             loop: EventLoop(name: "stranger"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
@@ -53,7 +54,7 @@ struct TrustTests {
         throw BLEError(.characteristicNotFound, "\(uuid)")
     }
 
-    @Test func `a value that another program sends is nobody's`() async throws {
+    @Test func `a value that another program sends is dropped`() async throws {
         let peer = try await FakePeer()
         let stranger = try await Stranger(on: peer.bus)
         let central = try await peer.makeCentral(.quiet())
@@ -118,7 +119,7 @@ struct TrustTests {
         await central.shutDown()
     }
 
-    /// Whether the distribution's policies are here, and can be another user's.
+    /// Whether the distribution's policies are installed, and this process can act as another user.
     private static let hasPolicies =
         geteuid() == 0
         && ["/usr/share/dbus-1/system.conf", "/etc/dbus-1/system.d/bluetooth.conf"].allSatisfy {
@@ -173,7 +174,7 @@ struct TrustTests {
         await central.shutDown()
     }
 
-    // MARK: What bluetoothd says oddly
+    // MARK: Odd messages of bluetoothd
 
     @Test func `a property of another type than documented counts as not said`() async throws {
         let peer = try await FakePeer()

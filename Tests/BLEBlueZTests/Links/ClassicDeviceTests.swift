@@ -22,7 +22,7 @@ struct ClassicDeviceTests {
         await central.shutDown()
     }
 
-    /// `cause` is what bluetoothd answers to the attempt.
+    /// `cause` is bluetoothd's answer to the attempt.
     private func expectNotSupported(_ headset: Peripheral, cause: BLEError.Code?) async {
         let error = await expectError(.notSupported) { try await headset.connect(timeout: .seconds(3600)) }
         #expect(error?.isRetryable == false)
@@ -31,7 +31,9 @@ struct ClassicDeviceTests {
     }
 
     @Test(arguments: [true, false])
-    func `it is not supported, and told at once, also while the link for its services is up`(isUp: Bool) async throws {
+    func `a connect is not supported, and fails at once, also while the link for its services is up`(isUp: Bool)
+        async throws
+    {
         try await withHeadset { world, headset in
             if isUp { await world.daemon.hang("Disconnected") }
             await expectNotSupported(headset, cause: .notSupported)
@@ -41,7 +43,7 @@ struct ClassicDeviceTests {
         }
     }
 
-    @Test func `it is not supported, and told at once, if bluetoothd has a profile for it`() async throws {
+    @Test func `a connect is not supported, and fails at once, if bluetoothd has a profile for it`() async throws {
         try await withHeadset { world, headset in
             await world.daemon.addClassicProfile()
             await expectNotSupported(headset, cause: nil)

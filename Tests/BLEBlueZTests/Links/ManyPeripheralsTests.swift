@@ -55,13 +55,13 @@ struct ManyPeripheralsTests {
             try await peripheral.write([1], to: switchable, timeout: .milliseconds(20))
         }
         await world.daemon.release()
-        // Sent after what could have waited.
+        // Sent after calls that could have waited.
         try await peripheral.write([2], to: switchable)
         #expect(await world.daemon.calls["WriteValue"] == 1)
         await central.shutDown()
     }
 
-    @Test func `a live link works beside 140 peripherals that are being connected to in vain`() async throws {
+    @Test func `a live link works beside 140 unsuccessful attempts to connect`() async throws {
         let world = try await BlueZWorld()
         let strap = await world.radio.add(.battery())
         var others: [SimulatedPeripheral] = []
@@ -88,7 +88,7 @@ struct ManyPeripheralsTests {
         try await peripheral.disconnect()
         #expect(await strap.isConnected == false)
         #expect(await world.daemon.hungCount == 32)
-        // What waits gets its turn.
+        // Waiting calls get their turn.
         await world.daemon.release()
         for other in others { await until { await other.isConnected } }
         await central.shutDown()

@@ -19,7 +19,7 @@ import Testing
         var links = OwnLinks()
         links.insert(strap)
         links.stackLost()
-        // It was down when it was wanted, and is forgotten.
+        // The link was down when the central wanted it, and is forgotten.
         links.adopt(strap, isConnected: false)
         links.adopt(strap, isConnected: true)
         #expect(!links.contains(strap))

@@ -4,7 +4,7 @@ import BLETestSupport
 import BlueZTestSupport
 import Testing
 
-/// What is advertised, over the bus.
+/// Advertised data, over the bus.
 @Suite(.startsProcesses, .hangLimit) struct AdvertisedDataTests {
     @Test func `flags and structures arrive that only an experimental bluetoothd shows`() async throws {
         let world = try await BlueZWorld()

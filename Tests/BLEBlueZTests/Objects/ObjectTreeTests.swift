@@ -29,20 +29,20 @@ import Testing
                 .removed(Self.path, address: Self.address), .adapter(Self.adapter),
             ])
         #expect(Array(tree.devices.keys) == [elsewhere])
-        // bluetoothd may say so, too.
+        // bluetoothd may report this, too.
         #expect(tree.remove(Self.path, interfaces: [BlueZ.device]) == [])
     }
 
     // MARK: Advertisements
 
-    @Test func `a device that is only remembered is not heard`() {
+    @Test func `a device that is only remembered is not discovered`() {
         var tree = ObjectTree()
         let remembered = DeviceProperties(address: Self.address, adapter: Self.adapter, name: "Strap")
         #expect(tree.add(Self.path, .device(remembered)) == [])
         #expect(tree.add(Self.path, .device(DeviceProperties(uuids: [BluetoothUUID(0x180D)]))) == [])
     }
 
-    @Test func `every packet is heard, also one that says nothing new`() {
+    @Test func `every packet is reported, also one without new data`() {
         var tree = tree()
         for _ in 0..<2 {
             #expect(
@@ -52,13 +52,13 @@ import Testing
         }
     }
 
-    @Test func `a name that follows in the scan response is heard`() {
+    @Test func `a name that follows in the scan response is reported`() {
         var tree = tree { $0.rssi = -50 }
         #expect(tree.add(Self.path, .device(DeviceProperties(name: "Other"))) == [.heard(Self.path)])
         #expect(tree.devices[Self.path]?.advertisement.localName == "Other")
     }
 
-    @Test func `what is learned on a connection is no advertisement`() {
+    @Test func `properties from a connection are not an advertisement`() {
         var tree = tree {
             $0.rssi = -50
             $0.isConnected = true
@@ -67,7 +67,7 @@ import Testing
         #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180A)])
     }
 
-    @Test func `the advertised name wins over the one that is told on a connection`() {
+    @Test func `the advertised name has precedence over the one from a connection`() {
         var tree = tree { $0.rssi = -50 }
         _ = tree.add(Self.path, .device(DeviceProperties(isConnected: true)))
         _ = tree.add(Self.path, .device(DeviceProperties(name: "Generic Access")))
@@ -77,7 +77,7 @@ import Testing
         #expect(tree.devices[Self.path]?.advertisement.localName == "New Strap")
     }
 
-    @Test func `the name that is told on a connection is better than none`() {
+    @Test func `the name from a connection is used if there is no other`() {
         var tree = tree {
             $0.name = nil
             $0.isConnected = true
@@ -148,7 +148,7 @@ import Testing
         let ended = { (end: ObjectTree.LinkEnd?) -> [ObjectTree.Change] in
             [.device(Self.path), .disconnected(Self.path, address: Self.address, end)]
         }
-        // Without a link, there is nothing to give a reason for.
+        // Without a link, a reason is ignored.
         tree.noteLinkEnd(Self.path, end)
         tree.noteLinkEnd("/org/bluez/hci0/dev_00_00_00_00_00_00", end)
         _ = tree.add(Self.path, .device(DeviceProperties(isConnected: true)))
@@ -188,7 +188,7 @@ import Testing
     @Test func `attributes become a database in order of handles, with repeated UUIDs apart`() {
         var tree = tree()
         let uuid = BluetoothUUID(0x2A19)
-        // In no order, as the bus may have it.
+        // In any order, as on the bus.
         let attributes: [(String, AttributeKind, AttributeProperties)] = [
             ("/service0010/char0013", .characteristic, AttributeProperties(uuid: uuid, flags: .notify)),
             ("/service0010/char0011", .characteristic, AttributeProperties(uuid: uuid, flags: .read)),

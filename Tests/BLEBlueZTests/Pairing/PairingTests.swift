@@ -7,7 +7,7 @@ import DBus
 import Logging
 import Testing
 
-/// Pairing through a fake bluetoothd: what goes over the bus, and what goes wrong there.
+/// Pairing through a fake bluetoothd: messages on the bus, and failures.
 @Suite(.startsProcesses, .hangLimit)
 struct PairingTests {
     private struct Yes: PairingDelegate {
@@ -42,7 +42,7 @@ struct PairingTests {
     func `the agent is registered with its capability`(_ capability: IOCapability) async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes(), capability: capability))
-        // Who only scans has none.
+        // A central that only scans has none.
         let lock = try await central.find(world.grip.id)
         #expect(await world.daemon.agentCapabilities == [])
         try await lock.connect()
@@ -89,7 +89,7 @@ struct PairingTests {
         await central.shutDown()
     }
 
-    @Test func `a bus that lets nobody call a client does not stop a central from starting`() async throws {
+    @Test func `a bus that forbids calls of clients does not stop a central from starting`() async throws {
         let world = try await World(
             policy: PrivateBus.policy(
                 denying: #"send_interface="\#(BlueZ.agent)""#, #"send_interface="\#(BlueZ.agentManager)""#))
@@ -174,8 +174,8 @@ struct PairingTests {
         let world = try await World(minorVersion: 82)
         let central = try await world.central(.prompting(No()))
         let lock = try await central.find(world.grip.id)
-        // More often than one device may have unanswered requests. Before the bus refuses more, its connection is replaced,
-        // which no more than one of the operations notices.
+        // More requests than one device may leave unanswered. Before the bus refuses more, its connection is replaced,
+        // which affects at most one of the operations.
         var codes: [BLEError.Code] = []
         for _ in 1...80 {
             do throws(BLEError) { _ = try await lock.read(.lockSecret) } catch { codes.append(error.code) }
@@ -237,7 +237,7 @@ struct PairingTests {
         await central.shutDown()
     }
 
-    @Test func `a peripheral that tells its identity is known by both addresses`() async throws {
+    @Test func `a peripheral that distributes its identity is known by both addresses`() async throws {
         let world = try await World()
         let identity = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
         await world.daemon.setIdentity(identity.rawValue, of: world.grip.id)
@@ -245,7 +245,7 @@ struct PairingTests {
         let lock = try await central.find(world.grip.id)
         try await lock.pair()
         #expect(try await lock.pairingState().identity == identity)
-        // The handle that was found first goes on, on this link and on the next.
+        // The handle from the first discovery stays valid, on this link and on the next.
         #expect(try await lock.read(.lockSecret) == [1])
         #expect(await lock.connectionState == .connected)
         try await lock.disconnect()

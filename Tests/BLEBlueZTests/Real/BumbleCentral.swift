@@ -2,7 +2,8 @@ import BLE
 import BlueZTestSupport
 import Foundation
 
-/// A central on an independent stack, in reach of the guest's adapter: `central N …` of the peer (Scripts/guest/peer/central_commands.py).
+/// A central on an independent stack, in reach of the guest's adapter: `central N …` of the peer
+/// (Scripts/guest/peer/central_commands.py).
 ///
 /// It is a backend, so that the checks of the peripheral role can use a `Central` on it.
 actor BumbleCentral: CentralBackend {
@@ -13,7 +14,7 @@ actor BumbleCentral: CentralBackend {
     private var scan: Task<Void, Never>?
     private var heard: [Peripheral.ID: Advertisement] = [:]
     private var link: Link?
-    /// The number of channels that are being opened, and what has arrived on them.
+    /// The number of channels that are being opened, and the packets that have arrived on them.
     private var openings = 0
     private var early: [Event] = []
 
@@ -117,7 +118,7 @@ actor BumbleCentral: CentralBackend {
 
     func stopDiscovery() async throws(BLEError) {
         scan?.cancel()
-        // It cannot be interrupted, and must not be in the way of what follows.
+        // The scan cannot be interrupted, and must not delay later commands.
         await scan?.value
         scan = nil
     }
@@ -144,7 +145,7 @@ actor BumbleCentral: CentralBackend {
             throw BLEError(.connectionFailed, "it is not connectable")
         }
         if link != nil { return }
-        // What is left of an earlier link, its end perhaps.
+        // Events of an earlier link, such as its end.
         try await ask("events")
         try await ask("connect")
         link = Link(id: peripheral, events: Task { await self.follow(peripheral) })
@@ -164,7 +165,7 @@ actor BumbleCentral: CentralBackend {
         context?.handleEvent(.linkEnded(ended.id, error))
     }
 
-    /// Follows what reaches the central unasked, until the link ends.
+    /// Reads the central's events, until the link ends.
     private func follow(_ id: Peripheral.ID) async {
         while !Task.isCancelled {
             guard let answer = try? await ask("next 5") else { return }

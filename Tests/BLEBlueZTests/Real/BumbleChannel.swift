@@ -4,8 +4,8 @@ import Synchronization
 
 /// A channel of a `BumbleCentral`.
 ///
-/// Packets that are sent wait for their turn here, because the peer takes one after the other. Closing lets them go
-/// first: nothing here knows whether they have left.
+/// Sent packets wait for their turn here, because the peer takes one after the other. Closing waits for them, because
+/// this side does not know whether they have left.
 final class BumbleChannel: ChannelTransport {
     let maximumLength: Int
     let maximumReceiveLength: Int
@@ -23,7 +23,7 @@ final class BumbleChannel: ChannelTransport {
         var arrived: [[UInt8]] = []
         var isPaused = false
         var isClosed = false
-        /// How the channel has ended for this side, which is told after the last packet.
+        /// The end of the channel for this side, which is reported after the last packet.
         var end: Result<Void, BLEError>?
         var deliver: (@Sendable ([UInt8]) -> Bool)?
         var onEnd: (@Sendable (BLEError?) -> Void)?
@@ -31,7 +31,7 @@ final class BumbleChannel: ChannelTransport {
 
     private struct Outgoing {
         var waiting: [[UInt8]] = []
-        /// Whether a task sends what waits.
+        /// Whether a task sends the waiting packets.
         var isSending = false
         /// Whether the channel takes no further packets.
         var hasEnded = false
@@ -64,7 +64,7 @@ final class BumbleChannel: ChannelTransport {
     }
 
     func resume() {
-        // In the central's isolation, since the delivery that found no room may not have returned yet.
+        // In the central's isolation, because the delivery that found no room may not have returned yet.
         Task { [central] in
             await central.perform {
                 self.incoming.withLock { $0.isPaused = false }
@@ -75,7 +75,8 @@ final class BumbleChannel: ChannelTransport {
 
     func drain() { pump(isDraining: true) }
 
-    /// Delivers what has arrived while there is room. In the central's isolation only, so that the order is kept.
+    /// Delivers packets that have arrived, while there is room. Only in the central's isolation, so that the order is
+    /// kept.
     private func pump(isDraining: Bool = false) {
         central.assertIsolated()
         while true {

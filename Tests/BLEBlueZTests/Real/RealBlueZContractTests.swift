@@ -6,8 +6,8 @@ import BlueZTestSupport
 import Foundation
 import Testing
 
-/// The contract on the real bluetoothd with a peripheral on an independent stack. Runs inside `Scripts/with-bluez` only:
-/// `Scripts/test` sees to that.
+/// The contract on the real bluetoothd with a peripheral on an independent stack. Runs inside `Scripts/with-bluez`
+/// only: `Scripts/test` sees to that.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealBlueZContractTests {
     @Test(arguments: BackendContract.selected)
@@ -18,7 +18,7 @@ struct RealBlueZContractTests {
 
 /// The contract's peripheral: the guest's peer, commanded over a socket. See `Scripts/guest/peer`.
 struct RealPeer: ContractPeer {
-    /// A lost `Connected` signal, or a packet that the kernel drops: then asking again helps.
+    /// A `Connected` signal is lost, or the kernel drops a packet. Another attempt helps then.
     let timeout = Duration.seconds(30)
 
     typealias Failure = Guest.Failure
@@ -50,7 +50,7 @@ struct RealPeer: ContractPeer {
 
     func reset() async throws {
         try await tell("reset")
-        // A check that failed while bluetoothd was stopped must not fail those that follow.
+        // A check that failed while bluetoothd was stopped must not make later ones fail.
         try await run("read -r pid </run/bluez/bluetoothd.pid && kill -0 $pid || /run/bluez/start")
         try await endLinks()
     }
@@ -73,7 +73,7 @@ struct RealPeer: ContractPeer {
         try await endLinks()
     }
 
-    /// Ends the links that are left, those included that are on their way down anyhow.
+    /// Ends the remaining links, including those that are being disconnected already.
     private func endLinks() async throws {
         try await until("connections") { connections in
             if connections > 0 { _ = try? await ask("disconnect") }
@@ -82,7 +82,7 @@ struct RealPeer: ContractPeer {
     }
 
     func setPowered(_ isPowered: Bool) async throws {
-        // bluetoothd refuses it while it is still carrying out the one before.
+        // bluetoothd refuses the call while it is still carrying out the one before.
         try await run(
             "for i in {1..100}; do busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered) && exit; sleep 0.2; done; exit 1"
         )
@@ -93,7 +93,7 @@ struct RealPeer: ContractPeer {
 
     // MARK: The guest
 
-    /// Asks until the answer, a number, is right.
+    /// Repeats a command until its answer, a number, is right.
     func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
         while !(await matches(Int(try await ask(command)) ?? -1)) { try Task.checkCancellation() }
     }
@@ -104,7 +104,7 @@ struct RealPeer: ContractPeer {
         guard answer == "ok" else { throw Failure(command: command, answer: answer) }
     }
 
-    /// One line to the peer, its answer back.
+    /// Sends one line to the peer, and returns its answer.
     @discardableResult func ask(_ command: String) async throws -> String { try await Guest.tellPeer(command) }
 
     /// A shell command in the guest.

@@ -4,8 +4,8 @@ import BLETestSupport
 import BlueZTestSupport
 import Testing
 
-/// A Classic device beside the LE peripherals, on the real bluetoothd and a second adapter that has both transports. Runs
-/// inside `Scripts/with-bluez` only.
+/// A Classic device beside the LE peripherals, on the real bluetoothd and a second adapter that has both transports.
+/// Runs inside `Scripts/with-bluez` only.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealClassicTests {
     private let peer = RealPeer()
@@ -14,8 +14,8 @@ struct RealClassicTests {
     private static let headset = Peripheral.ID(address: "F0:0D:00:00:00:05")
     private static let strap = Peripheral.ID(address: "F0:F1:F2:F3:F4:F5")
 
-    /// Plugs in the adapter, switches the headset on, and has a central on that adapter. bluetoothd knows nothing of the
-    /// headset before and after.
+    /// Plugs in the adapter, switches the headset on, and has a central on that adapter. bluetoothd knows nothing of
+    /// the headset before and after.
     private func withCentral(_ body: (Central) async throws -> Void) async throws {
         try await peer.reset()
         try await peer.tell("second dual")
@@ -84,7 +84,7 @@ struct RealClassicTests {
         }
     }
 
-    @Test func `connecting to it is not supported, and told at once`() async throws {
+    @Test func `connecting to it is not supported, and fails at once`() async throws {
         try await withCentral { central in
             let headset = try await central.first(matching: .transport(.classic)).peripheral
             // bluetoothd asks for its services at the first attempt only.
@@ -93,7 +93,7 @@ struct RealClassicTests {
                 #expect(error?.isRetryable == false)
                 #expect(error?.remedy?.contains("LE") == true)
                 #expect((error?.cause as? BLEError)?.code == .notSupported)
-                // bluetoothd keeps the link for that for 2 s.
+                // bluetoothd keeps the link for this discovery for 2 s.
                 try await peer.run(
                     "until busctl get-property org.bluez \(Self.device) org.bluez.Device1 Connected | grep false; do sleep 0.1; done"
                 )

@@ -6,15 +6,15 @@ import SmartLock
 import BlueZTestSupport
 import Testing
 
-/// The worked example (Docs/Examples/SmartLock) on the real bluetoothd, with a lock that was written from the protocol alone. Runs inside
-/// `Scripts/with-bluez` only.
+/// The worked example (Docs/Examples/SmartLock) on the real bluetoothd, with a lock that was written from the protocol
+/// alone. Runs inside `Scripts/with-bluez` only.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealLockTests {
     private static let serial = "010203040506"
     private let peer = RealPeer()
     private let storage = MemoryDeviceStorage()
 
-    /// The lock switched on, as it comes from the factory, and who wants to use it.
+    /// The lock, switched on and in factory state, and its user.
     private func withLock(
         mode: MessageCipher.Mode, packetLength: Int = 247, _ check: (Devices) async throws -> Void
     ) async throws {
@@ -87,7 +87,7 @@ struct RealLockTests {
         #expect(try await peer.ask("lock state") == "unlocked")
     }
 
-    /// How often a lock of each mode is paired with and resumed.
+    /// How many pairings and resumptions a lock of each mode sees.
     static let sessions: [(MessageCipher.Mode, String)] = [
         (.bound, "paired 1 resumed 1 known 1"), (.firmware, "paired 1 resumed 0 known 1"),
     ]

@@ -4,7 +4,8 @@ import BLETestSupport
 import BlueZTestSupport
 import Testing
 
-/// Passive scans on the real bluetoothd, which has them when it is experimental. Runs inside `Scripts/with-bluez` only.
+/// Passive scans on the real bluetoothd, which supports them with the option --experimental. Runs inside
+/// `Scripts/with-bluez` only.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealPassiveScanTests {
     private let peer = RealPeer()
@@ -25,7 +26,7 @@ struct RealPassiveScanTests {
         await central.shutDown()
     }
 
-    /// The first so many times that the strap is heard.
+    /// The first reports of the strap, as many as given.
     private func heard(
         _ count: Int, _ central: Central, _ criteria: DiscoveryCriteria
     ) async throws -> [Discovery] {
@@ -37,7 +38,7 @@ struct RealPassiveScanTests {
             case .lost, .waiting: continue
             }
             guard heard.count == count else { continue }
-            // Nothing is asked of anybody.
+            // No scan request is sent.
             try await peer.run(
                 "busctl get-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Discovering | grep -q false")
             break
@@ -45,7 +46,7 @@ struct RealPassiveScanTests {
         return heard
     }
 
-    @Test func `an experimental bluetoothd hears passively, again and again, and is none the worse for it`()
+    @Test func `an experimental bluetoothd scans passively again and again, without lasting effects`()
         async throws
     {
         try await peer.reset()

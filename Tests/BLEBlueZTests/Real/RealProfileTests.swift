@@ -5,13 +5,13 @@ import BLETestSupport
 import BlueZTestSupport
 import Testing
 
-/// The profiles on the real bluetoothd, with services of another make: bumble's own where it has them, otherwise written from their
-/// specifications (Scripts/guest/peer/gauges.py). Runs inside `Scripts/with-bluez` only.
+/// The profiles on the real bluetoothd, with independently written services: bumble's own if it has them, otherwise
+/// written from their specifications (Scripts/guest/peer/gauges.py). Runs inside `Scripts/with-bluez` only.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealProfileTests {
     private let peer = RealPeer()
 
-    /// The gauges switched on, and who reads them.
+    /// The gauges, switched on, and the central that reads them.
     private func withGauges(_ check: (Peripheral) async throws -> Void) async throws {
         try await peer.reset()
         try await peer.tell("gauges on")
@@ -134,14 +134,14 @@ struct RealProfileTests {
             #expect(first == VolumeState(setting: 100, isMuted: false, changeCounter: 0))
             try await volume.perform(.up, changeCounter: first.changeCounter)
             #expect(try await states.next() == VolumeState(setting: 110, isMuted: false, changeCounter: 1))
-            // The counter that the last request was made with.
+            // The counter of the last request.
             let stale = await expectError(.attributeError) { try await volume.perform(.up, changeCounter: 0) }
             #expect(stale?.attError == ATTError(rawValue: 0x80))
             try await gauges.unpair()
         }
     }
 
-    @Test func `sensors of a kind are told apart`() async throws {
+    @Test func `sensors of a kind are distinguished`() async throws {
         try await withGauges { gauges in
             var temperatures: [String?: Double?] = [:]
             for sensor in try await EnvironmentalSensing(gauges).sensors(of: .temperature) {
@@ -168,7 +168,7 @@ struct RealProfileTests {
     }
 }
 
-/// The Volume Control service, as somebody would write it who needs it.
+/// The Volume Control service, as a user of the framework would write it.
 private struct VolumeControl: Profile {
     static let serviceUUID = BluetoothUUID(0x1844)
     let service: PeripheralService

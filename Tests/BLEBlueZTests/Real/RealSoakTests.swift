@@ -11,8 +11,8 @@ import Testing
 
 private let soakRounds = ProcessInfo.processInfo.environment["BLE_SOAK_ROUNDS"].flatMap { Int($0) }
 
-/// Rounds of faults on the real bluetoothd under a maintained link with two subscribers and a scan; `Scripts/soak` runs it
-/// inside `Scripts/with-bluez` and writes down what it prints.
+/// Rounds of faults on the real bluetoothd under a maintained link with two subscribers and a scan. `Scripts/soak` runs
+/// it inside `Scripts/with-bluez` and writes down its output.
 @Suite(.enabled(if: Guest.isHere && soakRounds != nil), .serialized, .timeLimit(.minutes(60)))
 struct RealSoakTests {
     private enum Fault: String, CaseIterable {
@@ -68,7 +68,7 @@ struct RealSoakTests {
             let gaps = logs.map(\.gapCount)
             let start = ContinuousClock.now
             try await cause(fault, peer)
-            // The link that the values went over is gone for both before the next one counts.
+            // The link of the values has ended for both subscribers before the next one counts.
             for (log, gaps) in zip(logs, gaps) {
                 if fault == .secondAdapter {
                     #expect(log.gapCount == gaps)
@@ -76,10 +76,10 @@ struct RealSoakTests {
                     try await log.until(gapCount: gaps + 1)
                 }
             }
-            // A bluetoothd that starts soon enough takes the old link over: to the peripheral nothing has happened.
+            // A bluetoothd that starts soon enough takes over the old link, so the peripheral does not notice.
             for try await state in await strap.connectionStates() where state == .connected { break }
             try await peer.until(subscribers: 1)
-            // What this machine serves and advertises is back, too.
+            // The served and advertised services of this machine are back, too.
             while !watch.isUp { try await Task.sleep(for: .milliseconds(20)) }
             let duration = ContinuousClock.now - start
             let known = faults[fault] ?? (0, .zero)
@@ -122,7 +122,7 @@ struct RealSoakTests {
                 characteristics: [CharacteristicDefinition(value.key.characteristic, .read, value: [1, 2, 3])])
         ])
 
-    /// Whether what this machine serves is registered and on the air.
+    /// Whether the services of this machine are registered and advertised.
     private final class ServedWatch: Sendable {
         private let state = Mutex((isServed: true, isAdvertised: false, returns: 0, starts: 0))
 
@@ -149,7 +149,7 @@ struct RealSoakTests {
         var starts: Int { state.withLock { $0.starts } }
     }
 
-    /// A central of another stack reads what is served.
+    /// A central of another stack reads a served value.
     private func readServed() async throws {
         let central = try await Central(backend: BumbleCentral(1))
         let remote = try await central.first(matching: .service(BluetoothUUID(0xFFE0)), timeout: .seconds(60))
@@ -184,7 +184,7 @@ struct RealSoakTests {
         }
     }
 
-    /// What this process holds.
+    /// The resources of this process.
     private struct Resources: CustomStringConvertible {
         /// Resident, in KiB.
         let memory: Int
@@ -197,7 +197,7 @@ struct RealSoakTests {
         /// On the whole bus.
         let matchRules: Int
 
-        /// What it holds once nothing is being closed: a socket is, a moment after its user has ended.
+        /// Returns the resources once nothing is being closed: a socket is closed a moment after its user has ended.
         static func settled() async throws -> Resources {
             var last = try await Resources()
             while true {

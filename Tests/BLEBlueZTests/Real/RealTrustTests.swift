@@ -7,7 +7,8 @@ import Foundation
 import BlueZTestSupport
 import Testing
 
-/// Who is believed, on the real bluetoothd and the system's bus. Runs inside `Scripts/with-bluez` only.
+/// The senders whose messages are accepted, on the real bluetoothd and the system's bus. Runs inside
+/// `Scripts/with-bluez` only.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealTrustTests {
     private let peer = RealPeer()
@@ -26,7 +27,8 @@ struct RealTrustTests {
         await central.shutDown()
     }
 
-    /// Has an unprivileged user send a signal to everybody on the system's bus, as if it were bluetoothd's or the bus's.
+    /// Lets an unprivileged user send a signal to every program on the system's bus, as if it were bluetoothd's or the
+    /// bus's.
     private func forge(_ path: String, _ signal: String, _ arguments: String) async throws {
         try await peer.run(
             """
@@ -62,7 +64,7 @@ struct RealTrustTests {
 
     @Test func `a peripheral that asks for it is not bonded with`() async throws {
         try await withStrap { strap in
-            // The answer says how the attempt has ended, which is in an error.
+            // The answer contains the result of the attempt, which is an error.
             _ = try? await peer.tell("pair")
             let state = try await strap.pairingState()
             #expect(state.isPaired == false)
@@ -74,7 +76,7 @@ struct RealTrustTests {
     @Test func `services that bluetoothd keeps to itself are named`() async throws {
         try await withStrap { strap in
             do {
-                // Later versions have it among their objects.
+                // In later versions, it is among the objects.
                 let name = try await strap.read(Characteristic<String>(BluetoothUUID(0x2A00)))
                 #expect(name == "Bumble HR")
             } catch let error as BLEError {

@@ -15,7 +15,7 @@ struct RealTwoAdaptersTests {
     private static let second = "/org/bluez/hci1"
     private static let central = "dev_F8_F9_FA_FB_FC_01"
 
-    /// Plugs in the second adapter, and has a central on it hear the device.
+    /// Plugs in the second adapter, and lets a central on it discover the device.
     private func whileHeard(_ id: Peripheral.ID, body: () async throws -> Void) async throws {
         try await peer.tell("second on")
         try await peer.run(
@@ -52,7 +52,7 @@ struct RealTwoAdaptersTests {
                 try await served.setValue([1], of: Self.output)
                 #expect(try await values.next() == [1])
             }
-            // The second adapter is gone by now, with everything that it has heard.
+            // The second adapter is gone by now, with all devices that it has discovered.
             try await served.setValue([2], of: Self.output)
             #expect(try await values.next() == [2])
             #expect(await host.connectedCentrals.count == 1)

@@ -5,7 +5,7 @@ import BLETestSupport
 import BlueZTestSupport
 import Testing
 
-/// Two centrals of another make at once, served by the real bluetoothd. Runs inside `Scripts/with-bluez` only.
+/// Two independently written centrals at once, served by the real bluetoothd. Runs inside `Scripts/with-bluez` only.
 @Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .hangLimit)
 struct RealTwoCentralsTests {
     private let peer = RealPeer()
@@ -73,7 +73,7 @@ struct RealTwoCentralsTests {
             while let event = try await events.next() {
                 if case .centralDisconnected = event { break }
             }
-            // bluetoothd 5.66 says only when the last one leaves.
+            // bluetoothd 5.66 reports only that the last one leaves.
             let connected = await host.connectedCentrals
             let staying = tellsApart ? connected.first : nil
             #expect(connected.count == 1)
@@ -84,7 +84,7 @@ struct RealTwoCentralsTests {
                 #expect(value == [number])
             }
             #expect(try await served.subscribers(of: Self.output) == [staying])
-            // It is a subscriber still, when the other one has returned.
+            // It is still a subscriber when the other one has returned.
             var returned = try await remotes[leaving].notifications(Self.output).makeAsyncIterator()
             await until { (try? await served.subscribers(of: Self.output))?.count == (tellsApart ? 2 : 1) }
             #expect(try await served.subscribers(of: Self.output).contains(staying))
@@ -95,7 +95,7 @@ struct RealTwoCentralsTests {
         }
     }
 
-    @Test func `requests of both are told apart, and neither waits for the other`() async throws {
+    @Test func `requests of both are distinguished, and neither waits for the other`() async throws {
         let asked = SharedValue<[Peripheral.ID]>([])
         let definition = PeripheralDefinition(
             advertisement: Advertisement(serviceUUIDs: [Self.service]),
@@ -107,7 +107,7 @@ struct RealTwoCentralsTests {
                             Self.echo.uuid, .read,
                             onRead: { request in
                                 asked.change { $0.append(request.central) }
-                                // The first is answered when the second has asked, too.
+                                // The first request is answered when the second has arrived, too.
                                 while asked.value.count < 2, !Task.isCancelled { await Task.yield() }
                                 return Array(request.central.rawValue.utf8)
                             })

@@ -35,7 +35,7 @@ struct PassiveScanTests {
         }
     }
 
-    /// The names of the first so many finds.
+    /// The names of the first discoveries, as many as given.
     private func names(_ central: Central, _ criteria: DiscoveryCriteria, _ count: Int) async throws -> Set<String> {
         var names: Set<String> = []
         for try await found in central.discoveries(matching: criteria) {
@@ -55,7 +55,7 @@ struct PassiveScanTests {
         }
     }
 
-    @Test func `of those that are heard the company's are reported`() async throws {
+    @Test func `of the discovered peripherals, the company's are reported`() async throws {
         await daemon.offerMonitors()
         try await withCentral { central in
             let names = try await names(central, .manufacturer(0x0059) && .passive, 1)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// Scans that tolerate that signals come an hour late, so that whatever comes was not made to wait.
+/// Scans that allow signals to come an hour late. So an event that arrives was not delayed.
 @Suite(.startsProcesses, .hangLimit)
 struct ScanToleranceTests {
     private let world: BlueZWorld

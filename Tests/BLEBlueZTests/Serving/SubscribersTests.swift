@@ -3,7 +3,7 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// Which way a value goes to those who have subscribed.
+/// The way on which a value reaches its subscribers.
 final class SubscribersTests {
     private final class Socket: Sendable {}
 
@@ -109,7 +109,7 @@ final class SubscribersTests {
     }
 
     @Test func `only the oldest subscriber loses its socket`() {
-        // The oldest goes itself.
+        // The subscriber that leaves is the oldest itself.
         #expect(end(Self.first, isBonded: false) == 1)
         #expect(close(sockets[1], of: Self.second))
         #expect(decide(Self.second))
@@ -141,7 +141,7 @@ final class SubscribersTests {
         #expect(begin(Self.first).isEmpty)
     }
 
-    @Test func `nobody without a socket is subscribed after StopNotify`() {
+    @Test func `centrals without a socket are not subscribed after StopNotify`() {
         #expect(end(Self.first, isBonded: true) == 1)
         #expect(begin(Self.first) == [Self.attribute])
         #expect(removeSignaled() == [Self.first])

@@ -29,7 +29,7 @@ struct ChannelCommandTests {
         #expect(object["id"] is String)
     }
 
-    @Test func `a line that is no packet is told with its beginning only`() async throws {
+    @Test func `the error for a line that is not a packet has its beginning only`() async throws {
         let result = try await channel(
             "--psm", "128", "--count", "1", input: String(repeating: "x", count: 100_000) + "\n0a\n")
         #expect(result.status == 0)
@@ -44,7 +44,7 @@ struct ChannelCommandTests {
     func `questions of a pairing are refused, because their answers would be packets`(
         _ arguments: [String], _ isRight: Bool
     ) async throws {
-        // The wrong length is told when there is nothing else wrong.
+        // The wrong length is reported if there is no other error.
         let result = try await Tool(
             ["channel", "--listen", "--backend", "simulated", "--length", "1"] + arguments
         ).run()

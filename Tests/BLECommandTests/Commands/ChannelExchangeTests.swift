@@ -6,7 +6,7 @@ import Testing
 
 @testable import BLECommand
 
-/// What `channel` makes of a channel's end, with input and output of the test's own.
+/// The reaction of `channel` to a channel's end, with input and output of the test's own.
 @Suite(.hangLimit)
 struct ChannelExchangeTests {
     /// Packets of 100 bytes.
@@ -24,7 +24,7 @@ struct ChannelExchangeTests {
         }
     }
 
-    /// A packet that is taken at once, and arrives once it was asked whether there is more.
+    /// A packet that is taken at once, and arrives after the next one was asked for.
     private final class LateInput: ChannelInput {
         private let (asked, ask) = AsyncStream.makeStream(of: Void.self)
         private let (taken, take) = AsyncStream.makeStream(of: Void.self)
@@ -93,7 +93,7 @@ struct ChannelExchangeTests {
         #expect(ExitStatus.status(of: .disconnected) != 0)
     }
 
-    @Test func `the end of a channel after all input was sent is none`() async throws {
+    @Test func `the end of a channel after all input was sent is not an error`() async throws {
         let count = try await exchange(Input(300)) { channel in
             var packets = channel.packets.makeAsyncIterator()
             for number in 0..<300 {

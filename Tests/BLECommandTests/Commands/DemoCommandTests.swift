@@ -3,13 +3,13 @@
     import Foundation
     import Testing
 
-    /// What the demonstrations print.
+    /// The output of the demonstrations.
     @Suite(.startsProcesses, .hangLimit)
     struct DemoCommandTests {
         @Test func `the lock is found, set up, opened, lost and locked`() async throws {
             let result = try await Tool(["--json", "demo", "lock"], time: .virtual).run()
             #expect(result.status == 0)
-            // What takes a second on a slow machine says so.
+            // A step that takes a second on a slow machine prints a message.
             #expect(!result.errors.contains("ble:"))
             let steps = try result.objects
             for step in steps { #expect(Set(step.keys) == ["event", "value"]) }

@@ -6,7 +6,7 @@ import Foundation
 import Subprocess
 import Testing
 
-/// What `--maintain` is for.
+/// The effects of `--maintain`.
 @Suite(.startsProcesses, .hangLimit)
 struct MaintainCommandTests {
     private let world: BlueZWorld

@@ -22,7 +22,7 @@ struct NewUserTests {
         #expect(result.output == "07  7 %\n")
     }
 
-    @Test func `a misspelled name is told with what may have been meant`() async throws {
+    @Test func `the error for a misspelled name suggests the nearest one`() async throws {
         let world = try await world(.battery(name: "Kitchen Sensor"))
         let tool = world.ble("read", "Kitchne", "battery-level", timeout: 1.5, time: .virtual)
         let result = try await tool.run { program in
@@ -131,7 +131,7 @@ struct NewUserTests {
         #expect(details["isRetryable"] as? Bool == false)
     }
 
-    @Test func `each value names its peripheral, and the subscription is told`() async throws {
+    @Test func `each value names its peripheral, and the subscription is reported`() async throws {
         let world = try await BlueZWorld()
         let id = await world.radio.add(.heartRateStrap()).id.rawValue
         let json = try await world.ble("notify", "Sim", "2a37", "--count", "2", "--json").run()

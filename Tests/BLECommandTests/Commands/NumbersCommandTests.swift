@@ -2,7 +2,7 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// What is looked up in the catalog; no bus is there.
+/// Look-ups in the catalog, without a bus.
 @Suite(.startsProcesses, .hangLimit)
 struct NumbersCommandTests {
     @Test(

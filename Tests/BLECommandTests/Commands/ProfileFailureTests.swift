@@ -6,7 +6,7 @@ import BlueZTestSupport
 import Foundation
 import Testing
 
-/// What `profile`, `inspect --values` and `battery` show where a peripheral refuses, or goes away.
+/// The output of `profile`, `inspect --values` and `battery` when a peripheral refuses, or goes away.
 @Suite(.startsProcesses, .hangLimit)
 struct ProfileFailureTests {
     private static func peripheral(_ name: String, _ services: ServiceDefinition...) -> PeripheralDefinition {

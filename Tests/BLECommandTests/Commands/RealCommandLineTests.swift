@@ -12,7 +12,7 @@ struct RealCommandLineTests {
         let result = try await Tool.run("heart-rate", "--json", "--count", "5")
         #expect(result.status == 0)
         let beats = try result.objects.compactMap { $0["beatsPerMinute"] as? Int }
-        // The strap counts up, each second one.
+        // The strap counts up by one each second.
         let first = try #require(beats.first)
         #expect(beats == Array(first..<first + 5))
     }
@@ -23,7 +23,7 @@ struct RealCommandLineTests {
         }
         #expect(result.status == 20)
         #expect(Guest.shell("/run/bluez/start") == 0)
-        // The new one may have taken the link over; see Docs/Testing.md.
+        // The new bluetoothd may have taken over the link; see Docs/Testing.md.
         #expect(
             Guest.shell(
                 "until [ $(/run/bluez/peerctl connections) = 0 ]; do /run/bluez/peerctl disconnect || true; done")
@@ -85,7 +85,7 @@ struct RealCommandLineTests {
         #expect(try await Tool.run("read", "Bumble HR", "battery-level").output == "57  87 %\n")
     }
 
-    /// The strap's channel 0x0082 takes orders: FF closes it, and so does one that makes no sense.
+    /// The strap's channel 0x0082 takes orders: FF closes it, and so does an invalid order.
     @Test func `channel says whether the strap has closed it before all was sent`() async throws {
         let long = String(repeating: String(repeating: "00", count: 512) + "\n", count: 400)
         let cut = try await Tool(["channel", "Bumble HR", "--psm", "0x82"], input: "00\n" + long).run()

@@ -6,7 +6,7 @@ import Foundation
 import Subprocess
 import Testing
 
-/// What `ble scan` reports, on a fake bluetoothd.
+/// The reports of `ble scan`, on a fake bluetoothd.
 @Suite(.startsProcesses, .hangLimit)
 struct ScanCommandTests {
     @Test func `scans report found and lost peripherals with stable keys`() async throws {

@@ -52,7 +52,7 @@ import Testing
         (#""values": ["00"], "ramp": { "from": 0, "to": 1 }"#, "ramp"),
         (#""random": { "from": 0, "to": 1, "format": "float" }"#, "random.format"),
     ])
-    func `a mistake is told with its place`(_ script: String, _ place: String) {
+    func `an error contains its place`(_ script: String, _ place: String) {
         #expect {
             try onlyCharacteristic(script)
         } throws: { error in

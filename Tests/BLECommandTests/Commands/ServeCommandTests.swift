@@ -10,7 +10,7 @@ import Testing
 
 @testable import BLECommand
 
-/// `serve` and `advertise`, heard and used by a central of the radio.
+/// `serve` and `advertise`, discovered and used by a central of the radio.
 @Suite(.startsProcesses, .hangLimit)
 struct ServeCommandTests {
     private let world: BlueZWorld
@@ -92,7 +92,7 @@ struct ServeCommandTests {
         #expect(result.output.contains("not served now"))
     }
 
-    @Test func `advertise shows the budget, and is heard as what it says`() async throws {
+    @Test func `advertise shows the budget, and a scan receives the same data`() async throws {
         let beacon = "e2c56db5-dffb-48d2-b060-d0f5a71096e0"
         let result = try await world.ble("advertise", "--ibeacon", "\(beacon),1,61442,-59").afterFirstLine { program in
             try await withCentral { central in
@@ -123,7 +123,7 @@ struct ServeCommandTests {
         #expect(result.status == 130)
     }
 
-    @Test func `what cannot be advertised is told before anything starts`() async throws {
+    @Test func `data that cannot be advertised are an error before anything starts`() async throws {
         for arguments in [
             ["--name", "This name is longer than 29 bytes"], ["--ibeacon", "1,2"], ["--seconds", "0"],
             ["--manufacturer", "ffff"], ["--eddystone-url", "not a url"],
@@ -165,7 +165,9 @@ struct ServeCommandTests {
             ("button=tripple", "button takes none, press, double-press"), ("firmware-version=1", "such as 1.2.3.4."),
             ("temperature", "such as temperature=21.5"),
         ])
-    func `a BTHome object that cannot be is told with what can`(_ argument: String, _ message: String) async throws {
+    func `the error for an invalid BTHome object lists the valid ones`(_ argument: String, _ message: String)
+        async throws
+    {
         let result = try await world.ble("advertise", "--bthome", argument).run()
         #expect(result.status == 64)
         #expect(result.errors.contains(message), "\(result.errors)")
@@ -265,7 +267,7 @@ struct ServeCommandTests {
                 "ff01: its handles overlap"
             ),
         ])
-    func `a mistake in a definition is told with its place`(_ text: String, _ message: String) async throws {
+    func `an error in a definition contains its place`(_ text: String, _ message: String) async throws {
         try await withFile(text) { file in
             let result = try await world.ble("serve", file).run()
             #expect(result.status == 64)
@@ -348,7 +350,7 @@ struct ServeCommandTests {
             ([], "add --pairing"), (["--pairing", "no-input-no-output"], "has no numbers"),
             (["--pairing", "display-only"], nil),
         ] as [([String], String?)])
-    func `what nobody could pair for is told before serving, and an agent is brought`(
+    func `security without an agent brings a warning, and an option brings an agent`(
         _ arguments: [String], _ warning: String?
     ) async throws {
         try await withFile(Self.secret) { file in
@@ -415,7 +417,7 @@ struct ServeCommandTests {
         enum CodingKeys: String, CodingKey { case definitions = "$defs" }
     }
 
-    @Test func `what is neither a name nor a file is told`() async throws {
+    @Test func `an argument that is neither a name nor a file is an error`() async throws {
         let result = try await world.ble("serve", "stap").run()
         #expect(result.status == 64)
         #expect(result.errors.contains("nor one of: heart-rate-strap, battery, weather-station, lamp"))

@@ -10,7 +10,7 @@ import Testing
 struct ValueCommandTests {
     private static let celsius = PresentationFormat(format: .sint16, exponent: -1, unit: BluetoothUUID(0x272F))
 
-    /// A sensor with values that the SIG describes, that it describes itself, and that nobody does.
+    /// A sensor with values that the SIG describes, that the sensor describes itself, and that have no description.
     private static let sensor = PeripheralDefinition(
         advertisement: Advertisement(localName: "Sensor", rssi: -40),
         services: [

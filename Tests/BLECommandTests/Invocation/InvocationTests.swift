@@ -28,7 +28,7 @@ import Testing
     @Test(arguments: [
         ("scna", "Did you mean scan?"), ("notifi", "Did you mean notify?"), ("devices", "DeviceCommands"),
     ])
-    func `a command that there is not is told, also to help`(_ name: String, _ message: String) {
+    func `an unknown command is an error, also of help`(_ name: String, _ message: String) {
         for given in [[name], ["help", name], ["-v", name, "lock"]] {
             let error = #expect(throws: (any Error).self) { try Invocation(given, commands: Self.commands) }
             #expect(error.map { "\($0)".contains(message) } == true)

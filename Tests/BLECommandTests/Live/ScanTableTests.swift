@@ -25,7 +25,7 @@ import Testing
         #expect(ids(.found) == ["1", "2", "3"])
     }
 
-    @Test func `a row has the strength with a bar, and the time since it was heard`() {
+    @Test func `a row has the strength with a bar, and the time since the last advertisement`() {
         let lines = table().lines(order: .found, now: .seconds(9), width: 60, height: 10) { $0 }
         #expect(lines[1] == "    -70 ▂▃▅··  8 s C0:00:00:00:00:01 Zebra               ")
         #expect(lines[3].hasPrefix("               6 s C0:00:00:00:00:03 apple"))

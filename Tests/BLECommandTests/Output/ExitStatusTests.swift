@@ -5,7 +5,7 @@ import BlueZTestSupport
 import Subprocess
 import Testing
 
-/// What a script learns when something goes wrong.
+/// Status and output for a script when a command fails.
 @Suite(.startsProcesses, .hangLimit)
 struct ExitStatusTests {
     // MARK: Bad input
@@ -50,7 +50,7 @@ struct ExitStatusTests {
         }
         let ambiguous = try await world.ble("read", "Thing", "2a19", "-v", time: .virtual).run { program in
             for name in ["Thing 1", "Thing 2"] { try await program.errors.until(name) }
-            // It listens for one more second after the first that fits.
+            // It scans for one more second after the first match.
             try await program.pass(.seconds(1))
         }
         #expect(ambiguous.status == 13)
@@ -125,7 +125,7 @@ struct ExitStatusTests {
         }
         #expect(result.status == status)
         #expect(await strap.isConnected == false)
-        // An interrupt is no error, but on a slow machine there is progress to be told of.
+        // An interrupt is not an error, but on a slow machine, messages of progress are printed.
         #expect(!result.errors.contains("ble:"))
     }
 

@@ -61,7 +61,7 @@ import Testing
         #expect(throws: Entry.Mistake.self) { try JSONReader.read(Data([0x22, 0xED, 0xA0, 0x80, 0x22])) }
     }
 
-    /// A mistake whose message had the whole key would be as long, and its place would be copied for each key.
+    /// An error message with the whole key would be that long, and the path would be copied for each key.
     @Test(arguments: ["\u{1B}[8m", "\\u0000", "\\u009b", "\u{202E}", "x"])
     func `a message has the beginning of a long key or name, without commands`(_ piece: String) throws {
         let long = String(repeating: piece, count: 1_000_000)

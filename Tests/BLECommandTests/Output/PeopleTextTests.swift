@@ -4,7 +4,7 @@ import Testing
 
 @testable import BLECommand
 
-/// How people read fields.
+/// The text of fields for people.
 @Suite struct PeopleTextTests {
     private func shown(_ uuid: UInt32, _ bytes: [UInt8]) -> String {
         ShownValue(bytes, ValueFormat(of: BluetoothUUID(uuid)), guessing: false).plainText

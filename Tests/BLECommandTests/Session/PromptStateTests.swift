@@ -2,7 +2,7 @@ import Testing
 
 @testable import BLECommand
 
-/// Which lines answer a pairing prompt.
+/// The lines that answer a pairing prompt.
 @Suite struct PromptStateTests {
     private func expect(
         _ actions: (drops: Bool, reads: Bool), drops: Bool, reads: Bool,
@@ -30,7 +30,7 @@ import Testing
         state.withdraw()
         #expect(state.wasWithdrawn)
         expect(state.receive("y"), false)
-        // What has arrived since is dropped, too.
+        // Lines that have arrived since are dropped, too.
         expect(state.ask(), drops: true, reads: true)
         #expect(!state.wasWithdrawn)
         expect(state.receive("n"), true)

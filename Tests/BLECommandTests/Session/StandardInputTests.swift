@@ -10,7 +10,7 @@ import Testing
     import Musl
 #endif
 
-/// What is read on demand, from a pipe.
+/// Lines that are read on demand, from a pipe.
 @Suite(.hangLimit)
 struct StandardInputTests {
     private let reader: Int32
@@ -43,7 +43,7 @@ struct StandardInputTests {
         close(reader)
     }
 
-    @Test func `what is taken is told at that moment, and no longer waits then`() async {
+    @Test func `taken input is reported at that moment, and no longer waits`() async {
         let taken = Mutex(0)
         send("one\ntwo")
         #expect(input.hasMore)

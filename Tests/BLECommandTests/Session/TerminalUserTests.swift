@@ -10,7 +10,7 @@ import Testing
     import Musl
 #endif
 
-/// What is typed for pairing prompts, on a terminal of the test's own.
+/// Answers to pairing prompts that are typed on a terminal of the test's own.
 @Suite(.hangLimit)
 struct TerminalUserTests {
     /// A pseudoterminal, whose keyboard is the test.
@@ -32,7 +32,7 @@ struct TerminalUserTests {
             for _ in bytes { try #require(read(keyboard, &byte, 1) == 1) }
         }
 
-        /// Types what ends the input, which has no echo.
+        /// Types the end of the input, which has no echo.
         func typeEnd() throws {
             var end: UInt8 = 4
             try #require(write(keyboard, &end, 1) == 1)
@@ -53,7 +53,7 @@ struct TerminalUserTests {
     }
 
     @Test(arguments: [TerminalUser.Source.given, .standardInput])
-    func `what was typed for a withdrawn prompt is no part of the next answer`(_ source: TerminalUser.Source)
+    func `input for a withdrawn prompt is not part of the next answer`(_ source: TerminalUser.Source)
         async throws
     {
         let terminal = try Terminal()
@@ -72,7 +72,7 @@ struct TerminalUserTests {
         let second = Task { await ask() }
         await until { await user.isAsking }
         try terminal.type("\n")
-        // Without a yes of its own.
+        // Without a separate yes.
         #expect(await second.value == .refuse)
         let third = Task { await ask() }
         await until { await user.isAsking }

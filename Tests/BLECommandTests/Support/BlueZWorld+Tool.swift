@@ -6,8 +6,8 @@ extension BlueZWorld {
     ///
     /// - Parameters:
     ///   - timeout: of everything that it waits for, in seconds.
-    ///   - input: what is on its standard input.
-    ///   - time: what it goes by.
+    ///   - input: its standard input.
+    ///   - time: the clock that it uses.
     func ble(
         _ arguments: String..., timeout: Double = Double(HangLimit.stepSeconds), input: String = "",
         time: Tool.Time = .real

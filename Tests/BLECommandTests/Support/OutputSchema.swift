@@ -10,8 +10,8 @@ struct OutputSchema {
         definitions = (schema as? [String: Any])?["$defs"] as? [String: Any] ?? [:]
     }
 
-    /// Returns what is wrong with a line, with the places. A key that the schema does not have is wrong, too, although
-    /// the schema allows later releases to add some.
+    /// Returns the errors of a line, with their paths. A key that the schema does not have is wrong, too, although the
+    /// schema allows later releases to add some.
     func mistakes(in line: Any, of kind: String) -> [String] {
         guard let definition = definitions[kind] as? [String: Any] else { return ["no definition \(kind)"] }
         return check(line, definition, kind)

@@ -32,12 +32,14 @@ struct Tool {
         }
     }
 
-    /// The time that the tool goes by.
+    /// The clock of the tool.
     enum Time {
         case real
-        /// Time stands still until the test lets it pass, see ``RunningProgram/pass(_:)``. The tool has no other input then.
+        /// Time stands still until the test lets it pass, see ``RunningProgram/pass(_:)``. The tool has no other input
+        /// then.
         ///
-        /// The central and its backend sleep on the same clock: a test gives the timeout that it is about a length of its own.
+        /// The central and its backend sleep on the same clock: a test chooses a unique length for the timeout that it
+        /// tests.
         case virtual
     }
 
@@ -46,7 +48,7 @@ struct Tool {
 
     private let program: TestProgram
 
-    /// - Parameter input: what is on standard input.
+    /// - Parameter input: the standard input.
     init(_ arguments: [String], input: String = "", time: Time = .real) {
         precondition(input.isEmpty || time == .real, "in virtual time the input is the time to pass")
         program =

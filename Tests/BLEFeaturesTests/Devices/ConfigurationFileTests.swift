@@ -4,7 +4,7 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// A kind of device as a file describes it.
+/// A kind of device that a file describes.
 @Suite struct ConfigurationFileTests {
     final class Light: Feature {
         static let commands: Set<MessageCommand> = [MessageCommand(rawValue: 0x0101)]
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// What a mistake in a file is told with.
+/// The messages for errors in a file.
 @Suite struct ConfigurationMistakeTests {
     private func error(_ json: String) throws -> BLEError {
         let error = #expect(throws: BLEError.self) { try Devices.Configuration(json: json, features: [:]) }
@@ -129,7 +129,7 @@ import Testing
             ("{\n\"staleness\": \"long\"}", "staleness in the configuration is not a number of seconds", nil),
             ("{\n\"writeType\": \"fast\"}", "withResponse or withoutResponse (line 2)", nil),
         ] as [(String, String, String?)])
-    func `a mistake is told with its line, and the nearest key`(
+    func `an error contains its line and the nearest key`(
         _ json: String, _ message: String, _ remedy: String?
     ) throws {
         let error = try error(json)
@@ -147,13 +147,13 @@ import Testing
     }
 
     @Test(arguments: ["", "[", "{\"service\": }", "[1]", "{\"a\": 1,}x"])
-    func `what is no JSON is told without the words of the decoder`(_ json: String) throws {
+    func `the error for invalid JSON does not contain the decoder's message`(_ json: String) throws {
         let message = try error(json).message
         #expect(
             !message.contains("Domain") && !message.contains("Context(") && !message.contains("Code="), "\(message)")
     }
 
-    @Test func `a file that is not there is told in one sentence`() throws {
+    @Test func `the error for a missing file is one sentence`() throws {
         let error = #expect(throws: BLEError.self) {
             try Devices.Configuration(file: "/nowhere/device.json", features: [:])
         }

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Several peripherals that claim one serial number, as anybody can.
+/// Several peripherals that claim the same serial number, as any peripheral can.
 @Suite(.hangLimit) struct DeviceCandidatesTests {
     private let world: SimulatedWorld
     private let storage = MemoryDeviceStorage()
@@ -37,7 +37,7 @@ import Testing
 
     private var saved: SavedDevice? { get async { await storage.device(FakeDevice.serial) } }
 
-    /// Has so many peripherals with the serial number listed.
+    /// Lets `count` peripherals with the serial number be listed.
     private func list(_ devices: Devices, _ count: Int) async throws -> [DiscoveredDevice] {
         try await world.asTimePasses {
             for try await list in devices.nearby() where list.count == count { return list }
@@ -68,7 +68,9 @@ import Testing
     // MARK: The saved one
 
     @Test(arguments: [0, 1], [false, true])
-    func `the saved peripheral is the device, whoever advertises last`(_ index: Int, _ isListed: Bool) async throws {
+    func `the saved peripheral is the device, regardless of the last advertiser`(_ index: Int, _ isListed: Bool)
+        async throws
+    {
         let fakes = [try await fake("First"), try await fake("Second")]
         await save(fakes[index].peripheral.id)
         let devices = try devices()
@@ -93,19 +95,19 @@ import Testing
         #expect(found.peripheral == genuine.peripheral)
     }
 
-    @Test func `who answers in place of a silent saved peripheral is not saved`() async throws {
+    @Test func `a peripheral that answers in place of a silent saved one is not saved`() async throws {
         let genuine = try await fake("Genuine")
         await genuine.grip.setAdvertising(false)
         await save(genuine.peripheral.id, name: "Genuine")
         let spoofer = try await fake("Spoofer")
-        // Without encryption nothing tells that it is another device.
+        // Without encryption, another device cannot be recognized.
         #expect(try await connect(devices()).peripheral == spoofer.peripheral)
         #expect(
             await saved == SavedDevice(serial: FakeDevice.serial, name: "Genuine", peripheral: genuine.peripheral.id))
     }
 
     @Test(arguments: [0, 1])
-    func `the peripheral with a bond is the device, whoever advertises last`(_ index: Int) async throws {
+    func `the peripheral with a bond is the device, regardless of the last advertiser`(_ index: Int) async throws {
         let fakes = [try await fake("First"), try await fake("Second")]
         try await fakes[index].peripheral.pair()
         try await fakes[index].peripheral.disconnect()
@@ -130,7 +132,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the next one is tried after one that is no device, which is not saved`(_ impostorIsLast: Bool) async throws {
+    func `the next one is tried after one that is not a device, which is not saved`(_ impostorIsLast: Bool) async throws
+    {
         var other: Peripheral?
         if !impostorIsLast { other = try await impostor() }
         let genuine = try await fake("Genuine")
@@ -153,7 +156,7 @@ import Testing
 
     // MARK: The pairing key
 
-    /// What a spoofer replies to an exchange; nil: that it does not know the key.
+    /// A spoofer's reply to an exchange; nil for the reply that it does not know the key.
     static let forged: [[UInt8]?] = [nil, Array(1...32), Array(1...48)]
 
     private func key(_ device: FakeDevice) async throws -> MessageKey {
@@ -192,7 +195,7 @@ import Testing
         #expect(try await device.messages.send(message).payload == [2, 1])
     }
 
-    @Test func `a device that is heard only after a spoofer has failed is found`() async throws {
+    @Test func `a device that advertises only after a spoofer has failed is found`() async throws {
         let secure = FakeSecureDevice(.bound)
         // It is not known by the serial number yet.
         let genuine = try await FakeDevice(in: world, advertisement: FakeDevice.advertisement([9, 9, 9, 9, 9, 9])) {
@@ -225,7 +228,7 @@ import Testing
             error?.cause as? MessageError == (Self.forged[index] == nil ? .keyUnknownToDevice : .confirmationFailed))
         #expect(await !spoofer.grip.isConnected)
         #expect(await saved == before)
-        // Whoever chooses it gets it, and may pair anew: that makes it the device.
+        // If the program chooses it explicitly, it may pair again, and that makes it the device.
         let found = try #require(try await list(devices, 1).first)
         let device = try await devices.connect(to: found)
         #expect(await saved == before)

@@ -97,7 +97,8 @@ import Testing
         return descriptor
     }
 
-    /// Not only closes the lock: a process that another suite is starting may have it for a moment, too.
+    /// Unlocks instead of only closing the file: a process that another suite is starting may have it open for a
+    /// moment, too.
     private func releaseLock(_ descriptor: Int32) {
         #expect(flock(descriptor, LOCK_UN) == 0)
         close(descriptor)
@@ -135,7 +136,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
 
         let next = update(clock)
-        // However long it has waited, it looks often.
+        // It checks often, regardless of how long it has waited.
         for _ in 0..<50 {
             await clock.sleepers(1)
             clock.advance(by: .milliseconds(20))
@@ -150,7 +151,7 @@ import Testing
     @Test func `a lock that is released is free, although a process that is being started still has it`() throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let first = try #require(try PrivateFile.Lock(of: path))
-        // What a fork does, until the process executes its program.
+        // The effect of a fork, until the process executes its program.
         let inherited = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
             .filter { (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == lockPath }
             .map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
@@ -172,7 +173,7 @@ import Testing
         #expect(chown(directory.path, 65534, 65534) == 0)
         try await FileDeviceStorage(path: path).update(Self.lock.serial) { _ in Self.lock }
         #expect(try owner(path) == 65534 && owner(lockPath) == 65534)
-        // The user's own lock is no other user's.
+        // The user's own lock is not accepted as another user's.
         try await FileDeviceStorage(path: path).update(Self.lamp.serial) { _ in Self.lamp }
         #expect(try owner(path) == 65534 && owner(lockPath) == 65534)
         #expect(try await FileDeviceStorage(path: path).all().count == 2)

@@ -5,7 +5,7 @@ import BLETestSupport
 import Testing
 
 extension DevicesTests {
-    @Test func `a device without the characteristics is no device, and no link stays`() async throws {
+    @Test func `a peripheral without the characteristics is not a device, and no link stays`() async throws {
         let definition = PeripheralDefinition(advertisement: FakeDevice.advertisement(), services: [])
         let (peripheral, _) = try await world.add(definition)
         let error = await expectError(.serviceNotFound) { try await devices().connect(serial: FakeDevice.serial) }
@@ -58,7 +58,7 @@ extension DevicesTests {
         return nil
     }
 
-    @Test func `who connects right after a cancelled connect gets a device that stays`() async throws {
+    @Test func `a connect right after a cancelled one gets a device that stays`() async throws {
         let fake = try await fake()
         let devices = try devices()
         let found = try #require(try await discovered(devices))
@@ -72,7 +72,7 @@ extension DevicesTests {
         #expect(await devices.device(serial: FakeDevice.serial) === device)
     }
 
-    @Test func `features learn of the end also when nobody holds the devices any more`() async throws {
+    @Test func `features learn of the end also when the devices have been released`() async throws {
         let fake = try await fake()
         let device = try await devices().connect(serial: FakeDevice.serial)
         let feature = try device.feature(NameFeature.self)
@@ -88,7 +88,7 @@ extension DevicesTests {
     }
 
     @Test(arguments: ["", "0102", "01020304050g", "0102030405060708"])
-    func `what is no serial number is refused`(_ serial: String) async throws {
+    func `an invalid serial number is refused`(_ serial: String) async throws {
         await expectError(.invalidArgument) { try await devices().connect(serial: serial) }
         await expectError(.invalidArgument) { try await devices().forget(serial: serial) }
     }

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Devices found, connected to and remembered; features as they see it.
+/// Devices that are discovered, connected and remembered, and the calls of their features.
 @Suite(.hangLimit) struct DevicesTests {
     let world: SimulatedWorld
 
@@ -61,7 +61,7 @@ import Testing
         ("another service", Advertisement(rssi: -50, manufacturerData: [0xFFFF: [1, 2, 3, 4, 5, 6]])),
     ]
 
-    @Test(arguments: strangers) func `what is no such device is not listed`(
+    @Test(arguments: strangers) func `other peripherals are not listed`(
         _ name: String, _ advertisement: Advertisement
     ) async throws {
         _ = try await fake(advertisement)
@@ -97,7 +97,7 @@ import Testing
         #expect(await devices.connectedDevices.count == 1)
         #expect(await devices.device(serial: "01:02:03:04:05:06") === device)
         #expect(await fake.grip.subscriberCount(of: FakeDevice.reply.characteristic) == 1)
-        // Who asks again gets the same.
+        // A second request gets the same device.
         #expect(try await devices.connect(serial: FakeDevice.serial) === device)
     }
 

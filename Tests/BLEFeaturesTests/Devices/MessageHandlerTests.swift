@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// What a handler offers a feature besides messages of bytes.
+/// The functions of a handler for a feature, beyond messages of bytes.
 @Suite(.hangLimit) struct MessageHandlerTests {
     private let world: SimulatedWorld
 
@@ -56,7 +56,7 @@ import Testing
         #expect(device.requests.map { Array($0.dropFirst(5)) } == [[120, 0, 1, 2], [120, 0, 1, 2], [120, 0, 1, 2]])
     }
 
-    @Test func `a reply of another form is told with its command`() async throws {
+    @Test func `the error for a reply of another form contains its command`() async throws {
         let (handler, _) = try await player { _ in [FakeDevice.reply(0x0201, [7])] }
         let error = await expectError(.invalidValue) {
             try await handler.send(MessageCommand(rawValue: 0x0201), reply: Melody.self)
@@ -117,7 +117,7 @@ import Testing
         var both = all.makeAsyncIterator()
         #expect(try await both.next()?.payload == [9])
         try await device.peripheral.disconnect()
-        // It ends without ever having had one.
+        // The stream ends without a notification.
         await expectError(.disconnected) {
             for try await message in encrypted { Issue.record("\(message)") }
         }

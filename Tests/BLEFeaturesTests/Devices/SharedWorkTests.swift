@@ -14,7 +14,7 @@ import Waiting
         return tasks
     }
 
-    @Test func `all who wait get what the work gives, and it is done once`() async throws {
+    @Test func `all callers get the result of the work, which is done once`() async throws {
         let runs = SharedValue(0)
         let work = SharedWork { [gate] () throws(BLEError) in
             runs.change { $0 += 1 }
@@ -28,7 +28,7 @@ import Waiting
         #expect(work.isOver)
     }
 
-    @Test func `who leaves does not end it for the others`() async throws {
+    @Test func `a caller that leaves does not end it for the others`() async throws {
         let work = SharedWork { [gate] () throws(BLEError) in try await gate.wait() }
         let tasks = await waiters(work, 2)
         tasks[0].cancel()
@@ -50,7 +50,7 @@ import Waiting
         #expect(work.isOver)
     }
 
-    @Test func `what comes out when nobody waits any more is given back`() async throws {
+    @Test func `a result without a waiting caller is given back`() async throws {
         let discarded = SharedValue<[Int]>([])
         let work = SharedWork { () throws(BLEError) -> Int in
             await untilCancelled()
@@ -77,13 +77,13 @@ import Waiting
             await cancelling
             let result = await waiter.result
             await work.untilEnded()
-            // Somebody has it, or it was given back; never both, never neither.
+            // A caller has it, or it was given back; never both, never neither.
             let isTaken = (try? result.get()) != nil
             #expect(isTaken == (discarded.value == 0 && !work.isAbandoned))
         }
     }
 
-    @Test func `work that is done before anybody waits is not given up`() async throws {
+    @Test func `work that ends before a caller waits is not given up`() async throws {
         let work = SharedWork { () throws(BLEError) in 3 }
         await work.untilEnded()
         #expect(try await work.value() == 3)

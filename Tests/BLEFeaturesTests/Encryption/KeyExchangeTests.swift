@@ -86,7 +86,7 @@ import Testing
         #expect(try central.keys(from: reply, resuming: pairingKey, derivation: derivation) == keys)
     }
 
-    @Test func `a request names the pairing key in a way of its own each time, to who has the key`() throws {
+    @Test func `a request identifies the pairing key differently each time, for the owner of the key`() throws {
         let pairingKey = try key(CipherVectors.pairingKey)
         let requests = try (0..<20).map { _ in
             try KeyExchangeRequest(decoding: KeyExchange().request(resuming: pairingKey))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a request to pair anew has no identifier`() throws {
+    @Test func `a request for a new pairing has no identifier`() throws {
         let exchange = KeyExchange()
         let request = try KeyExchangeRequest(decoding: exchange.request())
         #expect(request.publicKey == exchange.publicKey)
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 31, 33, 39, 41, 250])
-    func `a request of another length is none`(_ count: Int) {
+    func `a request of another length is invalid`(_ count: Int) {
         #expect(throws: MessageError.invalidPublicKey) {
             try KeyExchangeRequest(decoding: [UInt8](repeating: 1, count: count))
         }
@@ -200,7 +200,7 @@ import Testing
     @Test(arguments: [
         [UInt8](repeating: 9, count: 31), [UInt8](repeating: 0, count: 32), [1] + [UInt8](repeating: 0, count: 31),
     ])
-    func `a public key that is none is an error`(_ publicKey: [UInt8]) {
+    func `an invalid public key is an error`(_ publicKey: [UInt8]) {
         for mode in [MessageCipher.Mode.bound, .firmware] {
             #expect(throws: MessageError.invalidPublicKey) {
                 try KeyExchange().keys(from: publicKey, derivation: derivation, mode: mode)

@@ -104,7 +104,7 @@ extension MessageCipherTests {
         ([1, 0, 0, 1] + [UInt8](repeating: 0, count: 24), .malformedCiphertext),
         ([1, 0, 0, 0] + [UInt8](repeating: 0, count: 24), .authenticationFailed),
     ])
-    func `a payload that was not sealed is told from one that was changed`(
+    func `a payload that was not sealed is distinguished from a changed one`(
         _ payload: [UInt8], _ expected: MessageError
     ) throws {
         var peripheral = try cipher(.bound, .peripheral)
@@ -119,7 +119,7 @@ extension MessageCipherTests {
     }
 
     @Test(arguments: MessageTests.malformed)
-    func `what is no frame is the same error as without encryption`(
+    func `an invalid frame is the same error as without encryption`(
         _ bytes: [UInt8], _ expected: MessageError
     ) throws {
         var peripheral = try cipher(.bound, .peripheral)

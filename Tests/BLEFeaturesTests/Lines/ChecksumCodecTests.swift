@@ -14,7 +14,7 @@ import Testing
 
     init() async throws { world = try await SimulatedWorld() }
 
-    /// A robot that writes down the frames, and the session with it.
+    /// A robot that records the frames, and the session with it.
     private func robot() async throws -> (TransactionSession<ChecksumCodec>, SimulatedPeripheral) {
         let definition = PeripheralDefinition(
             advertisement: Advertisement(localName: "Robot", rssi: -50, serviceUUIDs: [service]),

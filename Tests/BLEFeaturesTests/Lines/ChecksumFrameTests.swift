@@ -42,7 +42,7 @@ import Testing
     ]
 
     @Test(arguments: malformed)
-    func `what is no frame is an error that says why`(_ hex: String, _ expected: ChecksumFrameError) throws {
+    func `an invalid frame is an error with the reason`(_ hex: String, _ expected: ChecksumFrameError) throws {
         let bytes = try #require(Hex.bytes(hex))
         #expect(throws: expected) { try Self.decode(bytes) }
         #expect(expected.description.contains(" — "))

@@ -110,7 +110,7 @@ import Testing
         #expect(try await second.value == ["B!"])
     }
 
-    @Test func `who says more later is claimed then`() async throws {
+    @Test func `a peripheral that advertises more data later is claimed then`() async throws {
         var advertisement = Self.goTenna
         advertisement.manufacturerData = [:]
         let mesh = await world.radio.add(PeripheralDefinition(advertisement: advertisement, services: []))
@@ -155,7 +155,7 @@ import Testing
     static let goTenna = Advertisement(
         rssi: -50, serviceUUIDs: GoTennaMesh().services, manufacturerData: [0xFFFE: [0x02]])
 
-    @Test func `the first vendor that claims a peripheral has it, and what nobody claims is seen all the same`()
+    @Test func `the first vendor that claims a peripheral gets it, and unclaimed peripherals are reported as well`()
         async throws
     {
         let car = try await car()

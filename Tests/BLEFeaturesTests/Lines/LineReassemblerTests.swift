@@ -87,7 +87,7 @@ import Testing
         #expect(taken.responses == [["OK"]])
     }
 
-    @Test mutating func `the rest of a response that was too long is no answer to the next command`() {
+    @Test mutating func `the rest of a response that was too long is not an answer to the next command`() {
         reassembler = LineReassembler(limit: 8)
         reassembler.begin("A")
         #expect(take([Array("123456789".utf8)]).errors.isEmpty)

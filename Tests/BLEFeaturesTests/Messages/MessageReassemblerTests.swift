@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(arguments: rubbish)
-    mutating func `a header that cannot be right is an error, and the next packet begins anew`(
+    mutating func `an invalid header is an error, and the next packet begins a new frame`(
         _ packets: [[UInt8]], _ expected: MessageError
     ) {
         let good = packets[0].starts(with: Self.frame) ? [Self.frame] : []

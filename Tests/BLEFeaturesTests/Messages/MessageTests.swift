@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: malformed)
-    func `what is no frame is an error that says why`(_ bytes: [UInt8], _ expected: MessageError) {
+    func `an invalid frame is an error with the reason`(_ bytes: [UInt8], _ expected: MessageError) {
         #expect(throws: expected) { try Message(decoding: bytes) }
         #expect(throws: expected) { try MessageHeader(decoding: bytes.span) }
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(taken > 500)
     }
 
-    @Test func `a frame that is cut or prolonged is none`() throws {
+    @Test func `a truncated or extended frame is invalid`() throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<200 {
             let frame = try random.message(upTo: 40).encode()

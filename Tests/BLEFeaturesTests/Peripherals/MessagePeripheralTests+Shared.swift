@@ -6,7 +6,7 @@ import Waiting
 
 @testable import BLEFeatures
 
-/// Centrals that the system does not tell apart, and exchanges side by side.
+/// Centrals that the system does not distinguish, and simultaneous exchanges.
 extension MessagePeripheralTests {
     private func guest(_ number: Int) -> Peripheral.ID { Peripheral.ID(rawValue: "C0:00:00:00:01:0\(number)") }
 
@@ -32,7 +32,8 @@ extension MessagePeripheralTests {
     }
 
     @Test(arguments: [nil, one])
-    func `that a pairing is not known is told only to the central that asks`(_ subscriber: Peripheral.ID?) async throws
+    func `only the central that asks gets the answer that a pairing is unknown`(_ subscriber: Peripheral.ID?)
+        async throws
     {
         let device = device()
         var problems = await device.problems().makeAsyncIterator()
@@ -79,7 +80,7 @@ extension MessagePeripheralTests {
         let subscription = subscribe(device, clock: ManualClock())
         var first = try await begin(device, from: Self.one, resuming: keys[0])
         var second = try await begin(device, from: Self.other, resuming: keys[1])
-        // Both are on their way before either is stored.
+        // Both proofs arrive before either pairing is stored.
         held.change { $0 = true }
         try await write(try first.seal(Message(Self.exchange)), to: device, from: Self.one)
         await until { await device.subscribers == [Self.one] || storage.waiting.value > 0 }

@@ -7,7 +7,7 @@ import Waiting
 
 @testable import BLEFeatures
 
-/// The device's side, with handlers called as a host calls them. What it is to a central is in the lock's tests.
+/// The device's side, with handlers called as a host calls them. The lock's tests cover its behavior with a central.
 @Suite(.hangLimit) struct MessagePeripheralTests {
     static let name = MessageCommand(rawValue: 0x0201)
     static let exchange = MessageCommand(rawValue: 0x0103)
@@ -18,7 +18,7 @@ import Waiting
 
     let sent = SharedValue<[[UInt8]]>([])
 
-    /// Subscribes until the task is cancelled. BlueZ before 5.80 does not tell which central does.
+    /// Subscribes until the task is cancelled. BlueZ before 5.80 does not report which central has subscribed.
     func subscribe(
         _ device: MessagePeripheral, _ central: Peripheral.ID? = nil, clock: any Clock<Duration> = ContinuousClock()
     ) -> Task<Void, any Error> {
@@ -74,7 +74,7 @@ import Waiting
         session.cancel()
     }
 
-    @Test func `where subscribers are not told apart, one central has the session until it ends`() async throws {
+    @Test func `if subscribers are not distinguished, one central has the session until it ends`() async throws {
         let device = MessagePeripheral { request, _ in Array("\(request.central)".utf8) }
         let request = try Message(Self.name).encode()
         let first = subscribe(device)
@@ -95,11 +95,11 @@ import Waiting
     func `a request without a subscription is rejected at once`(_ subscriber: Peripheral.ID?) async throws {
         let device = MessagePeripheral { request, _ in request.payload }
         let request = try Message(Self.name, payload: [1]).encode()
-        // Nothing but its answer ends it: no clock runs, and no subscription is made.
+        // Only its answer ends it: no clock runs, and no subscription is made.
         #expect(
             await rejection { () throws(ATTError) in try await write(request, to: device) } == .improperlyConfigured)
         let session = subscribe(device, subscriber)
-        // Where subscribers are told apart, that of another central changes nothing.
+        // If subscribers are distinguished, the subscription of another central changes nothing.
         let expected: ATTError? = subscriber == nil ? nil : .improperlyConfigured
         #expect(await rejection { () throws(ATTError) in try await write(request, to: device) } == expected)
         session.cancel()
@@ -121,13 +121,13 @@ import Waiting
         }
     }
 
-    @Test func `where subscribers are not told apart, only a proved exchange claims the session`() async throws {
+    @Test func `if subscribers are not distinguished, only a proved exchange claims the session`() async throws {
         let device = MessagePeripheral(
             encryption: Self.encryption, mayPair: { $0 == Self.one }, partLength: 250
         ) { request, _ in request.payload }
         let clock = ManualClock()
         let subscription = subscribe(device, clock: clock)
-        // A stranger's requests lock nobody out, before the owner's exchange and in the middle of it.
+        // A stranger's requests do not lock the owner out, neither before the owner's exchange nor during it.
         let plain = try Message(Self.name, payload: [7]).encode()
         let strange = try Message(Self.exchange, payload: KeyExchange().request()).encode()
         try await write(plain, to: device, from: Self.other)
@@ -184,7 +184,7 @@ import Waiting
         subscription.cancel()
     }
 
-    @Test func `what is not answered is told, and the next request is`() async throws {
+    @Test func `an unanswered request is reported, and the next one is answered`() async throws {
         let device = MessagePeripheral { request, _ in
             guard request.payload.isEmpty else { throw MessageRejection.wrongPayload }
             return [1]
@@ -229,13 +229,13 @@ import Waiting
         second.cancel()
     }
 
-    @Test func `where subscribers are not told apart, a session ends with the link of its central`() async throws {
+    @Test func `if subscribers are not distinguished, a session ends with the link of its central`() async throws {
         let handled = SharedValue<[UInt8]>([])
         let steps = SharedValue<[MessagePeripheral.Step]>([])
         let device = MessagePeripheral(onStep: { step in if case .ended = step { steps.change { $0.append(step) } } }) {
             request, _ in
             handled.change { $0 += request.payload }
-            // Until it is cancelled, by which a link ends it.
+            // Until the end of the link cancels it.
             if request.payload == [1] { try await Outcome<Void>().wait() }
             return request.payload
         }
@@ -312,7 +312,7 @@ import Waiting
         session.cancel()
     }
 
-    @Test func `a device decides who may pair, and a pairing that cannot be kept is none`() async throws {
+    @Test func `a device decides which centrals may pair, and a pairing that cannot be stored fails`() async throws {
         let isOpen = SharedValue(false)
         let store = RefusingPairings()
         let device = MessagePeripheral(
@@ -332,7 +332,7 @@ import Waiting
         var cipher = MessageCipher(.bound, role: .central, keys: agreed)
         try await write(try cipher.seal(Message(Self.exchange)), to: device)
         #expect(try await problems.next()?.code == .storageFailed)
-        // The keys are not used: this is not opened.
+        // The keys are not used: this frame is not opened.
         try await write(try cipher.seal(Message(Self.name)), to: device)
         #expect(try await problems.next()?.code == .encryptionFailed)
         #expect(sent.value.count == 1)

@@ -49,7 +49,7 @@ import Testing
         claims.remove(one)
         #expect(claims.holder == nil)
         #expect(claims.admit(other, at: .zero) == .admitted(ending: nil))
-        // What is late does not matter.
+        // Lateness has no effect.
         claims.finish(one, at: .zero)
         claims.remove(one)
         #expect(claims.holder == other)

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// A call of `BLEFeatures` that waits for a device that may not be there.
+/// A call of `BLEFeatures` that waits for a device that may be out of range.
 struct FeatureCall: Sendable, CustomTestStringConvertible {
     /// The declaration: `Scripts/awaits` compares it with the public API.
     let name: String

@@ -4,7 +4,7 @@ import BLEFeatures
 import BLESimulation
 import BLETestSupport
 
-/// A device on a simulated radio that writes down what is written to it, and says what the test tells it to.
+/// A device on a simulated radio that records the written values, and sends the notifications that a test gives it.
 struct FakeDevice: Sendable {
     static let service = Devices.Configuration.defaultService
     static let request = CharacteristicKey(service: service, characteristic: Devices.Configuration.defaultRequest)
@@ -17,7 +17,7 @@ struct FakeDevice: Sendable {
     private let attError: SharedValue<ATTError?>
 
     /// - Parameters:
-    ///   - answer: what it notifies for each request, at once; by default nothing.
+    ///   - answer: the notifications for each request, sent at once; by default none.
     init(
         in world: SimulatedWorld, advertisement: Advertisement? = nil,
         _ answer: @escaping @Sendable ([UInt8]) -> [[UInt8]] = { _ in [] }
@@ -55,18 +55,18 @@ struct FakeDevice: Sendable {
 
     static let transactions = TransactionConfiguration(request: request, reply: reply)
 
-    /// What has been written to it.
+    /// The values that have been written to it.
     var requests: [[UInt8]] { written.value }
 
-    /// Returns once so many requests have been written.
+    /// Returns once that many requests have been written.
     func asked(_ count: Int) async { await until { written.value.count >= count } }
 
-    /// Refuses what is written from now on; nil: takes it.
+    /// Refuses writes from now on; with nil, accepts them.
     func refuse(_ error: ATTError?) { attError.change { $0 = error } }
 
     func notify(_ packet: [UInt8]) async { await grip.notify(packet, from: Self.reply.characteristic) }
 
-    /// A reply without payload, or with one, as a device sends it.
+    /// A device's reply, with or without a payload.
     static func reply(_ command: UInt16, _ payload: [UInt8] = []) -> [UInt8] {
         frame(2, command, payload)
     }

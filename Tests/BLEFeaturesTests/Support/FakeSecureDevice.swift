@@ -3,8 +3,8 @@ import BLEFeatures
 import BLESimulation
 import BLETestSupport
 
-/// The other side of the encryption: a device that exchanges keys and answers encrypted requests with their payload, reversed. It
-/// does what `Docs/MessageEncryption.md` says of the device.
+/// The other side of the encryption: a device that exchanges keys and answers encrypted requests with their payload,
+/// reversed. It follows `Docs/MessageEncryption.md`.
 final class FakeSecureDevice: Sendable {
     static let derivation = KeyDerivation(salt: "salt", info: "info")
     static let exchange = MessageCommand(rawValue: 0x0103)
@@ -33,7 +33,7 @@ final class FakeSecureDevice: Sendable {
     var exchanges: Int { state.value.exchanges }
     var sent: [[UInt8]] { state.value.sent }
 
-    /// Knows no pairing any more, as after a reset.
+    /// Forgets its pairings, as after a reset.
     func forget() {
         state.change {
             $0.pairingKeys = []
@@ -42,13 +42,13 @@ final class FakeSecureDevice: Sendable {
         }
     }
 
-    /// How many pairing keys it keeps.
+    /// The number of its pairing keys.
     var knownKeys: Int { state.value.pairingKeys.count }
 
-    /// Answers the first frame of exchanges with this payload from now on; nil: as it should.
+    /// Answers the first frame of exchanges with this payload from now on; with nil, correctly.
     func forgeExchangeReply(_ payload: [UInt8]?) { state.change { $0.forgedReply = payload } }
 
-    /// Uses another session key than was agreed on, as a device whose memory is damaged.
+    /// Uses another session key than the agreed one, like a device whose memory is damaged.
     func damageSessionKey() {
         state.change { [mode] in
             guard let key = MessageKey(Array(repeating: 0x5A, count: 32)) else { return }
@@ -69,7 +69,7 @@ final class FakeSecureDevice: Sendable {
         }.get()
     }
 
-    /// What it answers to a frame.
+    /// The answer to a frame.
     func answer(_ frame: [UInt8]) -> [[UInt8]] {
         state.change { [mode] state in
             guard let answer = try? Self.answer(frame, mode, &state) else { return [] }

@@ -2,7 +2,7 @@ import BLEFeatures
 import BLETestSupport
 
 extension SeededGenerator {
-    /// Random bytes, as many as a random number in `count` says.
+    /// Random bytes, a random number of them in `count`.
     mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {
         (0..<Int.random(in: count, using: &self)).map { _ in .random(in: 0 ... .max, using: &self) }
     }

@@ -16,7 +16,7 @@ extension MessageSessionTests {
     @Test func `an unanswered confirmation ends a pairing, and the next message exchanges keys`() async throws {
         let secure = FakeSecureDevice(.bound)
         let silent = SharedValue(false)
-        // The device has its part of the new pairing.
+        // The device has stored its part of the new pairing.
         let device = try await FakeDevice(in: world) { frame in
             let answer = secure.answer(frame)
             return silent.value && frame[4] == 1 ? [] : answer
@@ -67,7 +67,7 @@ extension MessageSessionTests {
 
     // MARK: Confirmed keys
 
-    /// What a device without the keys might answer to the first frame of an exchange.
+    /// Possible answers of a device without the keys to the first frame of an exchange.
     static let forgedReplies: [[UInt8]] = {
         var random = SeededGenerator(seed: 5)
         let publicKey = random.bytes(32...32)
@@ -117,7 +117,7 @@ extension MessageSessionTests {
     @Test func `the reply to another central's exchange does not end that of this one`() async throws {
         let secure = FakeSecureDevice(.bound)
         let device = try await FakeDevice(in: world) { frame in
-            // A device that cannot tell its subscribers apart sends both to both.
+            // A device that cannot distinguish its subscribers sends both frames to both.
             let other = Message(FakeSecureDevice.exchange, type: .reply, payload: Self.forgedReplies[2])
             return (frame[4] == 0 ? [(try? other.encode()) ?? []] : []) + secure.answer(frame)
         }
@@ -198,7 +198,7 @@ extension MessageSessionTests {
         #expect(secure.exchanges == 2)
     }
 
-    @Test func `a key that cannot be kept is good for this link, and its owner is told`() async throws {
+    @Test func `a key that cannot be stored is valid for this link, and its owner is notified`() async throws {
         struct FullDisk: PairingKeys {
             func key() -> MessageKey? { nil }
             func setKey(_ key: MessageKey?) throws(BLEError) { throw BLEError(.storageFailed, "the disk is full") }
@@ -224,7 +224,7 @@ extension MessageSessionTests {
         #expect(try await notifications.next()?.payload == [4])
     }
 
-    @Test func `a listener's stream ends with a session that nobody holds any more`() async throws {
+    @Test func `a listener's stream ends with a released session`() async throws {
         let device = try await device(FakeSecureDevice(.bound))
         var session: MessageSession? = session(device, .bound)
         try await session?.start()

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Encryption in a session: agreed on by itself, kept for the next link, and not to be fooled.
+/// Encryption in a session: keys that are exchanged automatically, kept for the next link, and safe from an attacker.
 @Suite(.hangLimit) struct MessageSessionTests {
     let world: SimulatedWorld
     static let modes: [MessageCipher.Mode] = [.bound, .firmware]
@@ -79,7 +79,7 @@ import Testing
         #expect(secure.exchanges == (mode == .bound ? 2 : 1))
     }
 
-    @Test func `those who need keys at the same time share one exchange`() async throws {
+    @Test func `callers that need keys at the same time share one exchange`() async throws {
         let secure = FakeSecureDevice(.bound)
         let device = try await device(secure)
         let keys = MemoryPairingKeys()
@@ -165,7 +165,7 @@ import Testing
         #expect(error?.cause as? MessageError == .payloadTooLong(count: 223, maximum: 222))
     }
 
-    @Test func `the link's end in the middle of an exchange fails everybody at once`() async throws {
+    @Test func `the link's end in the middle of an exchange fails all requests at once`() async throws {
         let secure = FakeSecureDevice(.bound)
         let silent = SharedValue(false)
         let device = try await FakeDevice(in: world) { silent.value ? [] : secure.answer($0) }

@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Requests and replies, on messages: who waits gets the reply that is meant, or the reason why there is none.
+/// Requests and replies, on messages: each request gets its own reply, or the reason why there is none.
 @Suite(.hangLimit) struct TransactionSessionTests {
     private let world: SimulatedWorld
 
@@ -133,9 +133,9 @@ import Testing
         _ = try await session.send(Self.name)
     }
 
-    // MARK: What else may come
+    // MARK: Other packets
 
-    @Test func `a request from the device fails the one who waits, once, and nobody else`() async throws {
+    @Test func `a request from the device fails the waiting caller, once, and no other`() async throws {
         let device = try await FakeDevice(in: world)
         let session = session(device)
         let waiting = Task { try await session.send(Self.name) }
@@ -153,7 +153,7 @@ import Testing
         FakeDevice.reply(0x0202), FakeDevice.reply(0x0102), FakeDevice.frame(3, 0x0201),
     ]
 
-    @Test(arguments: hostile) func `what is no reply to it completes no request`(_ packet: [UInt8]) async throws {
+    @Test(arguments: hostile) func `other messages do not complete a request`(_ packet: [UInt8]) async throws {
         let device = try await FakeDevice(in: world)
         let session = session(device)
         let waiting = Task { try await session.send(Self.name) }
@@ -177,7 +177,7 @@ import Testing
         #expect(try await problems.next()?.code == .invalidMessage)
     }
 
-    @Test func `notifications go to every listener of their command, and to nobody's request`() async throws {
+    @Test func `notifications go to every listener of their command, and complete no request`() async throws {
         let device = try await FakeDevice(in: world)
         let session = session(device)
         try await session.start()
@@ -236,7 +236,7 @@ import Testing
         try await world.asTimePasses { _ = try await second.value }
     }
 
-    @Test func `the end of the link fails everybody at once, and the session is over`() async throws {
+    @Test func `the end of the link fails all requests at once, and the session is over`() async throws {
         let device = try await FakeDevice(in: world)
         let session = session(device)
         let waiters = (0..<3).map { number in Task { try await session.send(number == 0 ? Self.state : Self.name) } }
@@ -251,7 +251,7 @@ import Testing
         await until { world.clock.sleeperCount == 0 }
     }
 
-    @Test func `closing fails everybody and leaves the link`() async throws {
+    @Test func `closing fails all requests and leaves the link`() async throws {
         let device = try await FakeDevice(in: world)
         let session = session(device)
         let waiting = Task { try await session.send(Self.name) }

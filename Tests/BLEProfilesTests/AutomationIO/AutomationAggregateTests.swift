@@ -47,7 +47,7 @@ import Testing
         var wide = digital(0, place: 1)
         wide.descriptors[0] = DescriptorDefinition(BluetoothUUID(0x2909), value: [5])
         let result = try await aggregate([digital(0, place: 2), wide])
-        // By its description the wide one is first, and takes two bytes.
+        // By its descriptions, the wide input is first, and takes two bytes.
         #expect(result.digitals.map(\.count) == [5, 1])
     }
 }

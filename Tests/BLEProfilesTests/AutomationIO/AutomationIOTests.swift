@@ -80,7 +80,7 @@ import Testing
 
     @Test(
         arguments: [[], [0, 0], [1], [1, 0], [1, 0, 0, 0], [2], [3, 1], [5, 0, 0, 0], [6], [7, 0]] as [[UInt8]])
-    func `a value trigger with too few bytes, or too many, is none`(_ bytes: [UInt8]) async {
+    func `a value trigger with too few bytes, or too many, is invalid`(_ bytes: [UInt8]) async {
         await expectError(.invalidValue) { try ValueTrigger(bytes: bytes) }
     }
 
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [[], [1], [1, 0, 0], [1, 0, 0, 0, 0], [2, 0], [3], [3, 0], [3, 0, 0, 0]] as [[UInt8]])
-    func `a time trigger with too few bytes, or too many, is none`(_ bytes: [UInt8]) async {
+    func `a time trigger with too few bytes, or too many, is invalid`(_ bytes: [UInt8]) async {
         await expectError(.invalidValue) { try TimeTrigger(bytes: bytes) }
     }
 
@@ -176,7 +176,7 @@ import Testing
         await expectError(.invalidValue) { try await aggregates.next() }
     }
 
-    @Test func `a number of signals that is not told is four for each byte`() async throws {
+    @Test func `without a number of signals, there are four for each byte`() async throws {
         let (module, _) = try await module(digitals: nil)
         #expect(try await module.digitals()[0].value().count == 8)
         let error = await expectError(.invalidValue) { try await module.aggregate() }

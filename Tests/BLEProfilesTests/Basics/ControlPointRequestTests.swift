@@ -33,8 +33,8 @@ import Testing
             ([0x13, 2], .ignoreSpinDown), ([0x13, 0], .other(opcode: 0x13, parameter: [0])),
             ([0x14, 0xB5, 0], .setTargetedCadence(perMinute: 90.5)),
         ] as [([UInt8], FitnessMachineRequest)])
-    func `a fitness machine reads what it is told`(_ bytes: [UInt8], _ request: FitnessMachineRequest) async throws {
-        // A level of two bytes, which some machines want, is told by its length.
+    func `a fitness machine reads its requests`(_ bytes: [UInt8], _ request: FitnessMachineRequest) async throws {
+        // A level of two bytes, which some machines need, is recognized by its length.
         guard bytes[0] != 4 else {
             #expect(try FitnessMachineRequest(bytes: bytes) == request)
             #expect(try FitnessMachineRequest(bytes: [4, 0x2C, 1]) == .setTargetResistanceLevel(30, isWide: true))
@@ -49,7 +49,7 @@ import Testing
             ([1, 4, 3, 2, 1], .setCumulativeValue(0x0102_0304)), ([2], .startSensorCalibration),
             ([3, 15], .updateSensorLocation(.spider)), ([4], .supportedSensorLocations),
         ] as [([UInt8], SCControlPointRequest)])
-    func `a sensor of speed and cadence reads what it is told`(
+    func `a sensor of speed and cadence reads its requests`(
         _ bytes: [UInt8], _ request: SCControlPointRequest
     ) async throws {
         try await checkSpelling(bytes, request)
@@ -70,7 +70,7 @@ import Testing
             ),
             ([0x0E], .samplingRate), ([0x0F], .factoryCalibrationDate), ([0x10], .startEnhancedOffsetCompensation),
         ] as [([UInt8], CyclingPowerRequest)])
-    func `a power meter reads what it is told`(_ bytes: [UInt8], _ request: CyclingPowerRequest) async throws {
+    func `a power meter reads its requests`(_ bytes: [UInt8], _ request: CyclingPowerRequest) async throws {
         try await checkSpelling(bytes, request)
         #expect(request.response(.operationFailed) == [0x20, bytes[0], 4])
     }

@@ -3,7 +3,7 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// Random values of the everyday services with several fields: what is written is read again.
+/// Random values of the everyday services with several fields: encoded values are decoded to the same values.
 @Suite struct EverydayRoundTripTests {
     private static let rounds = 300
 

@@ -2,7 +2,7 @@ import BLE
 import BLEProfiles
 import Testing
 
-/// What every value of the everyday services owes.
+/// Requirements for every value of the everyday services.
 @Suite struct EverydayValuesTests {
     @Test(arguments: TypedValues.everyday.indices) func `any bytes are a value or an error`(_ index: Int) throws {
         try checkAnyBytes(TypedValues.everyday[index], seed: UInt64(index))

@@ -3,7 +3,7 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// What all values of the profiles for health have in common.
+/// Common requirements for all values of the profiles for health.
 @Suite struct HealthValueTests {
     @Test(arguments: TypedValues.health)
     func `no bytes trap, and what they spell is written and read again`(_ value: TypedValue) throws {

@@ -4,7 +4,7 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// What choices and sets of flags are shown as, of all types of Sources/BLEProfiles that have constants.
+/// The text of choices and sets of flags, for all types of Sources/BLEProfiles with constants.
 @Suite struct NamedConstantsTests {
     @Test func `every constant of every choice and set is shown by its name`() throws {
         let constants = try Constant.all()
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// A constant as it stands in the source: `public static let chest = BodySensorLocation(rawValue: 1)`.
+/// A constant as written in the source: `public static let chest = BodySensorLocation(rawValue: 1)`.
 private struct Constant {
     let type: String
     let name: String

@@ -84,7 +84,7 @@ import Testing
         try await checkSpelling(bytes, status)
     }
 
-    @Test func `a health of more than 100 % is none`() async {
+    @Test func `a health of more than 100 % is invalid`() async {
         await expectError(.invalidValue) { try BatteryHealthStatus(bytes: [0x01, 101]) }
         await expectError(.invalidValue) { try BatteryHealthStatus(healthPercent: 101).encoded() }
         await expectError(.invalidValue) { try BatteryHealthStatus(temperatureCelsius: 128).encoded() }
@@ -139,7 +139,7 @@ import Testing
         try await checkSpelling([0], [] as BatteryCriticalStatus)
     }
 
-    @Test func `everything that a battery tells is read`() async throws {
+    @Test func `all properties of a battery are read`() async throws {
         let world = try await SimulatedWorld()
         let service = ServiceDefinition(
             .battery,

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `several batteries are told apart by how their level is to be shown`() async throws {
+    @Test func `several batteries are distinguished by the presentation of their level`() async throws {
         let world = try await SimulatedWorld()
         let services = try [(PresentationFormat.Description.left, 80), (.right, 30)].map { place, level in
             ServiceDefinition(

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [[], [101], [255], [128, 50], [50, 1]] as [[UInt8]])
-    func `anything else is no level`(_ bytes: [UInt8]) async {
+    func `any other value is not a level`(_ bytes: [UInt8]) async {
         await expectError(.invalidValue) { try Characteristic.batteryLevel.coding.decode(bytes) }
     }
 
@@ -24,7 +24,7 @@ import Testing
         #expect(try await Battery(thing).level() == 42)
     }
 
-    @Test func `a level that is none says which characteristic sent it`() async throws {
+    @Test func `the error for an invalid level names the characteristic`() async throws {
         let (thing, grip) = try await world.add(.battery(level: 101))
         let error = await expectError(.invalidValue) { try await Battery(thing).level() }
         #expect(error?.peripheral == grip.id)

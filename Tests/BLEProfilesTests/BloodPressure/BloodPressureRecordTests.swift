@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `parts are merged, also where the counter begins anew`() {
+    @Test func `parts are merged, also where the counter restarts`() {
         var merger = BloodPressureRecordMerger(hasChecksum: true)
         #expect(merger.add(part(63, [1, 2], first: true)) == nil)
         #expect(merger.add(part(0, [3])) == nil)

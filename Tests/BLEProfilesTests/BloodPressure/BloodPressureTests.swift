@@ -51,7 +51,7 @@ import Testing
         #expect(PressureUnit.kilopascals.millimetersOfMercury(.nan).isNaN)
     }
 
-    @Test func `an unknown user is no user of the device`() {
+    @Test func `an unknown user is not a user of the device`() {
         #expect(!UserIndex.unknown.isKnown && UserIndex(rawValue: 254).isKnown && UserIndex(rawValue: 0).isKnown)
     }
 

@@ -156,7 +156,7 @@ import Testing
         return (CurrentTime(peripheral), grip)
     }
 
-    @Test func `the time is read, set and told`() async throws {
+    @Test func `the time is read, set and notified`() async throws {
         let (clock, grip) = try await clock()
         #expect(try await clock.time().exactTime.dayDateTime.dateTime == Self.noon)
         var midnight = Self.noon

@@ -35,7 +35,7 @@ import Testing
             (2026, 1, 1, 24, 0, 0), (2026, 1, 1, 0, 60, 0), (2026, 1, 1, 0, 0, 60), (1581, 12, 31, 0, 0, 0),
             (10000, 1, 1, 0, 0, 0), (65535, 1, 1, 0, 0, 0),
         ] as [(Int, Int, Int, Int, Int, Int)])
-    func `what is in no calendar is no time`(
+    func `a date outside the calendar is not a time`(
         _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
     ) async {
         let bytes = [year & 0xFF, year >> 8, month, day, hour, minute, second].map { UInt8($0) }
@@ -60,12 +60,12 @@ import Testing
     }
 
     @Test(arguments: [(nil, 1, 1), (2026, nil, 1), (2026, 1, nil), (2026, 2, 30)] as [(Int?, Int?, Int?)])
-    func `what is not known or in no calendar is no day of the week`(_ year: Int?, _ month: Int?, _ day: Int?) {
+    func `an unknown or invalid date has no day of the week`(_ year: Int?, _ month: Int?, _ day: Int?) {
         #expect(DateTime(year: year, month: month, day: day).dayOfWeek == nil)
     }
 
     @Test(arguments: [(-1, 1, 1), (2026, -1, 1), (2026, 1, -1), (0, 1, 1), (2026, 0, 1), (2026, 1, 0)])
-    func `no number that is no part of a date is written`(_ year: Int, _ month: Int, _ day: Int) async {
+    func `a number that is not a part of a date is not written`(_ year: Int, _ month: Int, _ day: Int) async {
         await expectError(.invalidValue) { try DateTime(year: year, month: month, day: day).encoded() }
     }
 
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -12_244_089_601, 253_402_300_800, .max])
-    func `what is outside of all years is no time`(_ seconds: Int) {
+    func `a number outside of all years is not a time`(_ seconds: Int) {
         #expect(DateTime(secondsSince1970: seconds) == nil)
     }
 

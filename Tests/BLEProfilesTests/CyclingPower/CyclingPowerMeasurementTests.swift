@@ -6,7 +6,7 @@ import Testing
 @Suite struct CyclingPowerMeasurementTests {
     private typealias Extremes = CyclingPowerMeasurement.Extremes
 
-    /// Each field alone: its flags, its bytes, and what it is.
+    /// Each field alone: its flags, its bytes, and its value.
     private static let fields:
         [(flags: UInt16, bytes: [UInt8], set: @Sendable (inout CyclingPowerMeasurement) -> Void)] =
             [

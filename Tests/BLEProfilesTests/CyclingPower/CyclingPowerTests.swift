@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { world = try await SimulatedWorld() }
 
-    /// A power meter whose control point gives these answers, and 2 for all else.
+    /// A power meter whose control point returns these answers, and 2 for every other request.
     private func meter(_ answers: [[UInt8]: [UInt8]] = [:]) async throws -> (CyclingPower, SimulatedPeripheral) {
         let definition = PeripheralDefinition(
             .cyclingPower,
@@ -104,7 +104,7 @@ import Testing
             ),
             ([4, 0xFF, 0xBA], nil), ([4, 0x02], nil), ([4], nil), ([3, 0x01], nil),
         ] as [([UInt8], OffsetCompensationFailure?)])
-    func `an enhanced compensation that fails tells why`(
+    func `an enhanced compensation that fails returns the reason`(
         _ answer: [UInt8], _ failure: OffsetCompensationFailure?
     ) async throws {
         let (meter, _) = try await meter([[0x10]: answer])

@@ -4,7 +4,7 @@ import BLETestSupport
 import Testing
 
 @Suite struct AnyValueDescriptionTests {
-    /// Types whose description is that of their parts.
+    /// Types whose description consists of those of their parts.
     private static let measurements: [any (CustomStringConvertible & Sendable).Type] = [
         BatteryEnergyStatus.self, BatteryHealthStatus.self, BatteryLevelStatus.self, BatteryTimeStatus.self,
         BloodPressureMeasurement.self, BodyCompositionMeasurement.self, CSCMeasurement.self, CrossTrainerData.self,
@@ -22,7 +22,7 @@ import Testing
         var seen: Set<ObjectIdentifier> = []
         for value in TypedValues.all {
             for round in 0..<2000 {
-                // Small numbers are the flags and choices that make sense, large ones special values.
+                // Small numbers are the valid flags and choices, large ones special values.
                 let limit: UInt8 = Bool.random(using: &generator) ? 255 : 31
                 let bytes = (0..<round % 40).map { _ in UInt8.random(in: 0...limit, using: &generator) }
                 guard let decoded = try? value.decode(bytes) else { continue }

@@ -58,7 +58,7 @@ import Testing
         #expect(try await information(.deviceInformation(model: "M1\0\0rest")).modelNumber == "M1")
     }
 
-    @Test func `an item that cannot be read is as good as missing`() async throws {
+    @Test func `an item that cannot be read is treated as missing`() async throws {
         let service = ServiceDefinition(
             .deviceInformation,
             characteristics: [
@@ -82,7 +82,7 @@ import Testing
         #expect(error?.characteristic == BluetoothUUID(0x2A50))
     }
 
-    @Test func `an item that is malformed can be told, and the others are read`() async throws {
+    @Test func `a malformed item can be reported, and the others are read`() async throws {
         let (device, _) = try await world.add(
             PeripheralDefinition(
                 advertisement: Advertisement(rssi: -50),

@@ -32,7 +32,7 @@ import Testing
         await expectError(.invalidValue) { try UniqueDeviceIdentifier(issuer: "2\0.51").encoded() }
     }
 
-    @Test func `a device tells its identifier, or not`() async throws {
+    @Test func `a device has an identifier, or not`() async throws {
         let world = try await SimulatedWorld()
         let udi = UniqueDeviceIdentifier(deviceIdentifier: "00844588003288", authority: "2.16.840.1.113883.3.24")
         let service = ServiceDefinition(

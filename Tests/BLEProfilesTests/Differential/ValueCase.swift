@@ -1,21 +1,22 @@
 import BLE
 import Foundation
 
-/// A value and what the package bluetooth-sig makes of it: a line that Tests/Tools/Differential/values.py has written.
+/// A value and the result of the package bluetooth-sig for it: a line that Tests/Tools/Differential/values.py has
+/// written.
 struct ValueCase {
-    /// What is read: by the package's own names, and by those of the fields in the SIG's supplement.
+    /// The values that were read, by the package's own names, and by those of the fields in the SIG's supplement.
     typealias Reading = (name: String, text: String)
 
     let characteristic: BluetoothUUID
     let bytes: [UInt8]
-    /// What the supplement says of the bytes: `short`, `long`, `prohibited` or `text` for no value.
+    /// The supplement's verdict on the bytes: `short`, `long`, `prohibited` or `text` if they are not a value.
     let verdict: String
     /// `value`, `special`, `endless` or `refused` and why.
     let outcome: String
     let read: [Reading]
     let named: [Reading]
 
-    /// Whether the supplement says that the bytes are a value.
+    /// Whether the bytes are a value according to the supplement.
     var isValue: Bool { !["short", "long", "prohibited", "text"].contains(verdict) }
 
     /// Nil for a line of another form.
@@ -36,7 +37,7 @@ struct ValueCase {
         named = readings.filter { $0.name.hasPrefix(">") }.map { (String($0.name.dropFirst()), $0.text) }
     }
 
-    /// Those in a file.
+    /// The cases in a file.
     static func all(in path: String) throws -> [ValueCase] {
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap { ValueCase($0) }
     }
@@ -48,16 +49,16 @@ struct ValueDifference: Hashable {
     let characteristic: String
     /// The field; a dash for the value as a whole.
     let field: String
-    /// `longer`, `number`, `refused date` and the like; `×` for a number that is another.
+    /// `longer`, `number`, `refused date` and the like; `×` for a different number.
     let kind: String
 }
 
 /// The list of differences.
 struct ValueDifferences {
-    /// Each with the factors, theirs by ours, that it may be; none where anything may be.
+    /// Each with the allowed factors, theirs by ours; empty if any is allowed.
     private(set) var entries: [ValueDifference: [Double]] = [:]
 
-    /// The rows of the tables in the document: characteristic, fields, kind, what decides it, who is right.
+    /// The rows of the tables in the document: characteristic, fields, kind, the deciding text, the side that is right.
     init(_ document: String) {
         for line in document.split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -75,7 +76,7 @@ struct ValueDifferences {
         }
     }
 
-    /// The entry that a difference is covered by; nil when nothing lists it.
+    /// The entry that covers a difference; nil if none does.
     func entry(for difference: ValueDifference, factor: Double) -> ValueDifference? {
         let other = ValueDifference(
             characteristic: difference.characteristic, field: difference.field, kind: "other")

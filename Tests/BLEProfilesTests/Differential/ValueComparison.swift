@@ -1,15 +1,15 @@
 import BLE
 import BLEAssignedNumbers
 
-/// What differs between two readings of a value: this package's and bluetooth-sig's.
+/// The differences between two readings of a value: this package's and bluetooth-sig's.
 struct ValueComparison {
-    /// A difference, and by what theirs is greater where it is one of numbers.
+    /// A difference, and for numbers the factor, theirs by ours.
     typealias Found = (difference: ValueDifference, factor: Double)
 
     let valueCase: ValueCase
     private(set) var found: [Found] = []
 
-    /// Compares the fields that the SIG's format gives; nil for a value that is refused here.
+    /// Compares the fields of the SIG's format; nil for a value that this package refuses.
     init(_ valueCase: ValueCase, _ ours: [FieldValue]?) {
         self.valueCase = valueCase
         let isRefused = valueCase.outcome.hasPrefix("refused")
@@ -32,7 +32,7 @@ struct ValueComparison {
         compare(fields)
     }
 
-    /// The kind of a value that only they read, by what the supplement says of it.
+    /// The kind of difference for a value that only bluetooth-sig reads, by the supplement's verdict.
     private var refusal: String {
         ["short": "shorter", "long": "longer", "text": "no text", "prohibited": "prohibited"][valueCase.verdict]
             ?? "no value"
@@ -83,13 +83,13 @@ struct ValueComparison {
         return text.map { escapes[$0] ?? String($0) }.joined()
     }
 
-    /// `Record.Size` for `Record[1].Size`; bits, `Flags[3]`, keep theirs.
+    /// `Record.Size` for `Record[1].Size`; bits, such as `Flags[3]`, keep their numbers.
     static func withoutIndices(_ name: String) -> String {
         name.replacing(/(?<name>^Record|^RR-interval|^Units|Array$|Array)\[\d+\]/) { String($0.output.name) }
     }
 }
 
-/// What a name means among fields: a field, or some bits of one.
+/// The meaning of a name: a field, or some bits of one.
 struct FieldPart {
     /// The name, without the numbers of elements.
     let name: String

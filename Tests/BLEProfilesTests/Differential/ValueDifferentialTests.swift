@@ -4,8 +4,9 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// What the package bluetooth-sig makes of values is what comes out here, but for the differences that Tests/Tools/Differential/ValueDifferences.md
-/// lists. `Scripts/test --differential` writes the values; the file's form is told in Tests/Tools/Differential/values.py.
+/// The package bluetooth-sig and this package read the same values, except for the differences in
+/// Tests/Tools/Differential/ValueDifferences.md. `Scripts/test --differential` writes the values;
+/// Tests/Tools/Differential/values.py describes the file's form.
 @Suite struct ValueDifferentialTests {
     private static let path = ProcessInfo.processInfo.environment["BLE_VALUE_CASES"]
     private static let document = "Tests/Tools/Differential/ValueDifferences.md"

@@ -62,7 +62,7 @@ import Testing
             [], [0, 0], [1], [1, 0, 0], [1, 0, 0, 0, 0], [2, 1], [3, 1], [4], [4, 0], [5, 0, 0, 0], [6, 1, 0x80], [7],
             [8, 0], [9, 1],
         ] as [[UInt8]])
-    func `a trigger with too few bytes, or too many, is none`(_ bytes: [UInt8]) async {
+    func `a trigger with too few bytes, or too many, is invalid`(_ bytes: [UInt8]) async {
         let coding = EnvironmentalTrigger.coding(Characteristic.temperature.coding)
         await expectError(.invalidValue) { try coding.decode(bytes) }
     }

@@ -11,7 +11,7 @@ import Testing
 
     private static let trigger = BluetoothUUID(0x290D)
 
-    /// A station with a thermometer indoors and one outdoors, and a sensor of each other kind that tests look at.
+    /// A station with a thermometer indoors and one outdoors, and one sensor of each other kind that the tests use.
     private func station() async throws -> (EnvironmentalSensing, SimulatedPeripheral) {
         func temperature(_ value: Double?, _ application: EnvironmentalApplication) throws -> CharacteristicDefinition {
             try CharacteristicDefinition(
@@ -65,7 +65,7 @@ import Testing
             ])
     }
 
-    @Test func `two sensors of a kind are told apart`() async throws {
+    @Test func `two sensors of a kind are distinguished`() async throws {
         let (station, grip) = try await station()
         let sensors = try await station.sensors(of: .temperature)
         #expect(sensors.count == 2)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `changes to descriptors are told`() async throws {
+    @Test func `changes to descriptors are reported`() async throws {
         let (station, grip) = try await station()
         var changes = try await station.descriptorChanges().makeAsyncIterator()
         await grip.notify([0x02, 0x00, 0x6E, 0x2A], from: BluetoothUUID(0x2A7D))

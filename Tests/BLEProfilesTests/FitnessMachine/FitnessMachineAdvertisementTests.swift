@@ -30,7 +30,7 @@ import Testing
                 == FitnessMachineAdvertisement(isAvailable: false, kinds: .rower))
     }
 
-    @Test func `other data is none of a machine`() throws {
+    @Test func `other data are not a machine's`() throws {
         #expect(try FitnessMachineAdvertisement.decode(Advertisement(serviceUUIDs: [.fitnessMachine])) == nil)
         #expect(try FitnessMachineAdvertisement.decode(Advertisement(serviceData: [.battery: [1, 1, 0]])) == nil)
     }

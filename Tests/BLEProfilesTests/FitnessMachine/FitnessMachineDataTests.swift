@@ -3,7 +3,7 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// What the bytes of real and made-up machines say.
+/// The data in the bytes of real and invented machines.
 @Suite struct FitnessMachineDataTests {
     private func spelled<Record: FitnessMachineRecord>(
         _ bytes: [UInt8], _ fill: (inout Record) -> Void, sourceLocation: SourceLocation = #_sourceLocation

@@ -3,10 +3,10 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// The records of all kinds of machines. What each field is called stands in the tests of the kinds.
+/// The records of all kinds of machines. The names of the fields are in the tests of each kind.
 @Suite struct FitnessMachineRecordTests {
-    /// A kind of machine: the bytes of its flags, which flags there are, and the bytes of what each announces in the current edition
-    /// and how many fewer there are in the first.
+    /// A kind of machine: the number of bytes of its flags, its flags, the number of bytes that each flag announces in
+    /// the current edition, and how many fewer there are in the first edition.
     struct Kind: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let flagByteCount: Int
@@ -31,7 +31,7 @@ import Testing
             }
         }
 
-        /// The flags with those bits set, where bit 0 announces when it is not.
+        /// The flags with those bits set; bit 0 announces its field when it is not set.
         func spelled(_ bits: Int) -> [UInt8] {
             (0..<flagByteCount).map { UInt8(truncatingIfNeeded: (bits ^ 1) >> (8 * $0)) }
         }
@@ -76,13 +76,13 @@ import Testing
         }
     }
 
-    @Test(arguments: kinds) func `the first edition is told by its length`(_ kind: Kind) throws {
+    @Test(arguments: kinds) func `the first edition is recognized by its length`(_ kind: Kind) throws {
         for bits in combinations(kind) {
             let fields = kind.announced(bits)
             let fewer = fields.reduce(0) { $0 + kind.fewerInFirst[$1, default: 0] }
             guard fewer != 0 else { continue }
             let count = fields.reduce(-fewer) { $0 + kind.fieldBytes[$1] }
-            // Paces whose inverses are whole, and so come back as they were.
+            // Paces whose inverses are whole numbers, so that decoding returns the same paces.
             let bytes = kind.spelled(bits) + (0..<count).map { _ in 5 }
             let (recoded, isSame) = try kind.check(bytes)
             #expect(recoded == bytes)
@@ -106,7 +106,7 @@ import Testing
         var generator = SeededGenerator(seed: 11)
         for round in 0..<400 {
             let bits = Int.random(in: 0...kind.known, using: &generator) & kind.known
-            // Now and then all fields that can be are not available.
+            // Now and then, all fields that can be unavailable are.
             let bytes = (0..<60).map { _ in round % 8 == 0 ? 0xFF : UInt8.random(in: 0...255, using: &generator) }
             #expect(try kind.check(kind.spelled(bits) + bytes).isSame)
         }

@@ -17,7 +17,7 @@ import Testing
         return (FitnessMachine(peripheral), grip)
     }
 
-    /// A machine that answers with `result` and `parameter` to one who has asked for control.
+    /// A machine that answers with `result` and `parameter` to a central that has requested control.
     private func controllable(_ result: UInt8 = 1, _ parameter: [UInt8] = []) async throws -> FitnessMachine {
         let requests = requests
         let controlPoint = CharacteristicDefinition.controlPoint(Characteristic.fitnessMachineControlPoint.uuid) {
@@ -73,7 +73,7 @@ import Testing
         #expect(record.heartRateBeatsPerMinute == nil)
     }
 
-    @Test func `a part that is none ends its record, and not the stream`() async throws {
+    @Test func `an invalid part ends its record, but not the stream`() async throws {
         let (machine, grip) = try await machine([CharacteristicDefinition(bike, .notify)])
         var records = try await machine.records(of: .indoorBikeData).makeAsyncIterator()
         for part in [[0x41, 0, 100, 0], [0x41, 0, 7], [0x00, 0, 0xE8, 3]] as [[UInt8]] {
@@ -189,7 +189,7 @@ import Testing
         #expect(requests.value == [[8, 1], [0], [8, 1]])
     }
 
-    @Test func `a spin down tells its speeds, or is no answer`() async throws {
+    @Test func `a spin down has its speeds, or is not an answer`() async throws {
         let control = try await controllable(1, [0x20, 0x03, 0x08, 0x07]).requestControl()
         #expect(
             try await control.startSpinDown() == SpinDownTarget(lowKilometersPerHour: 8, highKilometersPerHour: 18))

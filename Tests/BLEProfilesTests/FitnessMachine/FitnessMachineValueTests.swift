@@ -3,7 +3,7 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// The smaller values of a fitness machine, and what all values of the fitness services owe.
+/// The smaller values of a fitness machine, and requirements for all values of the fitness services.
 @Suite struct FitnessMachineValueTests {
     @Test(arguments: TypedValues.fitness.indices) func `no bytes make a fitness value trap`(_ index: Int) throws {
         try checkAnyBytes(TypedValues.fitness[index], seed: UInt64(index))
@@ -96,7 +96,7 @@ import Testing
             [0x07, 0x2C, 0x01], FitnessMachineStatus.targetResistanceLevel(30, isWide: true), shorter: [2])
     }
 
-    @Test func `an unknown status is kept, but is no name for a known one`() async throws {
+    @Test func `an unknown status is kept, but does not stand for a known one`() async throws {
         let status = FitnessMachineStatus.other(opcode: 0x16, parameter: [1, 2])
         #expect(try FitnessMachineStatus(bytes: [0x16, 1, 2]) == status)
         #expect(try status.encoded() == [0x16, 1, 2])

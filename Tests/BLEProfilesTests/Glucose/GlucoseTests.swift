@@ -26,7 +26,7 @@ import Testing
             sample: GlucoseSample(concentration: 0.0012, unit: .kilogramsPerLiter), hasContext: hasContext)
     }
 
-    @Test func `records come with their contexts by number, and nobody stays subscribed`() async throws {
+    @Test func `records come with their contexts by number, and no subscription stays`() async throws {
         let contexts = [7, 9].map { GlucoseMeasurementContext(sequenceNumber: $0, meal: .fasting) }
         let (device, glucose) = try await meter { device, request in
             for number in UInt16(6)...9 {
@@ -78,7 +78,9 @@ import Testing
         RecordAccessResult.opcodeNotSupported, .operatorNotSupported, .operandNotSupported, .procedureNotCompleted,
         .serverBusy, RecordAccessResult(rawValue: 99),
     ])
-    func `a meter that could not do it says why, and is not told to abort`(_ result: RecordAccessResult) async throws {
+    func `a meter that fails returns the reason, and gets no request to abort`(_ result: RecordAccessResult)
+        async throws
+    {
         let (device, glucose) = try await meter { device, request in try await device.answer(request, result) }
         let error = await expectError(.procedureFailed) { try await glucose.records(.first) }
         #expect(error?.result(RecordAccessResult.self) == result)
@@ -170,7 +172,7 @@ import Testing
         #expect(device.requests.value[1] == RecordAccessMessage(.abort))
     }
 
-    @Test func `a record that is none is an error, and aborts`() async throws {
+    @Test func `an invalid record is an error, and aborts`() async throws {
         let (device, glucose) = try await meter { device, request in
             guard request.opcode == .reportRecords else { return try await device.answer(request, .success) }
             await device.grip.notify([0, 1], from: BluetoothUUID(0x2A18))
@@ -182,7 +184,7 @@ import Testing
         await device.untilUnsubscribed(Self.characteristics)
     }
 
-    @Test func `a record that is none can be told, and the others come`() async throws {
+    @Test func `an invalid record can be reported, and the others come`() async throws {
         let (device, glucose) = try await meter { device, request in
             try await device.send(Self.measurement(1), from: .glucoseMeasurement)
             await device.grip.notify([0, 1], from: BluetoothUUID(0x2A18))

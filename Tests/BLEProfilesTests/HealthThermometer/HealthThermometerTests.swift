@@ -45,7 +45,7 @@ import Testing
         #expect(TemperatureMeasurement(temperature: .infinity, unit: .fahrenheit).celsius == .infinity)
     }
 
-    @Test func `a time that cannot be is no measurement`() async {
+    @Test func `an impossible time is not a measurement`() async {
         await expectError(.invalidValue) {
             try TemperatureMeasurement(bytes: [0x02, 0, 0, 0, 0, 0xEA, 0x07, 13, 1, 0, 0, 0])
         }
@@ -116,7 +116,7 @@ import Testing
         await expectError(.characteristicNotFound) { try await thermometer.intermediateTemperatures() }
     }
 
-    @Test func `a range that begins after its end is none`() async throws {
+    @Test func `a range that begins after its end is invalid`() async throws {
         let (thermometer, _, _) = try await thermometer([
             try CharacteristicDefinition(
                 .measurementInterval, .read, value: 0,

@@ -73,7 +73,7 @@ import Testing
         #expect(error?.missingUUIDs == [BluetoothUUID(0x2A39)])
     }
 
-    @Test func `a thing that is no heart rate sensor says so`() async throws {
+    @Test func `a peripheral that is not a heart rate sensor is an error`() async throws {
         let (thing, _) = try await world.add(.battery())
         let error = await expectError(.serviceNotFound) { try await HeartRate(thing).measurements() }
         #expect(error?.missingUUIDs == [.heartRate])

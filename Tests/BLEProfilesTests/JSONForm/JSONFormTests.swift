@@ -8,7 +8,7 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// The JSON form that Docs/Values.md promises, and Docs/Values.schema.json defines.
+/// The JSON form that Docs/Values.md describes and Docs/Values.schema.json defines.
 @Suite(.hangLimit) struct JSONFormTests {
     private static func schema() throws -> JSONSchema {
         try JSONSchema(Data(contentsOf: Checkout.url("Docs/Values.schema.json")))

@@ -69,7 +69,7 @@ struct JSONSchema {
         definitions = try JSONDecoder().decode(Value.self, from: data)["$defs"]?.object ?? [:]
     }
 
-    /// Returns what is wrong with a value, by its path. Empty if it matches the definition.
+    /// Returns the errors of a value, by their paths. Empty if it matches the definition.
     func problems(of value: Value, as definition: String) throws -> [String] {
         try problems(value, .object(["$ref": .string("#/$defs/" + definition)]), definition)
     }

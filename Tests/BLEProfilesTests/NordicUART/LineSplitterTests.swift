@@ -4,7 +4,7 @@ import Testing
 @testable import BLEProfiles
 
 @Suite struct LineSplitterTests {
-    /// What comes of bytes in parts of that length.
+    /// The lines from bytes in parts of that length.
     private func lines(_ bytes: [UInt8], limit: Int = 10, length: Int = 1) -> [Result<String, TextLineError>] {
         var splitter = LineSplitter(limit: limit)
         return stride(from: 0, to: bytes.count, by: length).flatMap { start in
@@ -37,7 +37,7 @@ import Testing
             ("1234567890123456789012345678901234567890\nok\n", [.failure(.tooLong(limit: 10)), .success("ok")]),
             ("12345678901", [.failure(.tooLong(limit: 10))]),
         ] as [(String, [Result<String, TextLineError>])])
-    func `a line that is too long is told once, and what follows is read`(
+    func `a line that is too long is reported once, and later lines are read`(
         _ text: String, _ expected: [Result<String, TextLineError>]
     ) {
         for length in [1, 2, 7, 64] { #expect(lines(Array(text.utf8), length: length) == expected) }

@@ -14,7 +14,7 @@ import Testing
         let page = try Checkout.text("Docs/WritingAProfile.md")
         let blocks = page.components(separatedBy: "```").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
         #expect(blocks.count == 4)
-        // The third is a statement in the middle of something.
+        // The third block is a statement without its surroundings.
         for block in [blocks[0], blocks[1], blocks[3]] {
             #expect(block.hasPrefix("swift\n"))
             #expect(code.contains(block.dropFirst(6)))

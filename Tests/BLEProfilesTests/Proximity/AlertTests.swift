@@ -76,12 +76,12 @@ import Testing
     }
 
     @Test(arguments: [[], [0x15], [0x9B], [0x7F], [0x80], [0, 0]] as [[UInt8]])
-    func `anything else is no power`(_ bytes: [UInt8]) async {
+    func `any other value is not a power`(_ bytes: [UInt8]) async {
         await expectError(.invalidValue) { try Characteristic.txPowerLevel.coding.decode(bytes) }
         await expectError(.invalidValue) { try Characteristic.txPowerLevel.coding.encode(21) }
     }
 
-    @Test func `a power is read, and told where it is notified`() async throws {
+    @Test func `a power is read, and reported when it is notified`() async throws {
         let (tag, grip) = try await tag([
             ServiceDefinition(
                 .txPower, characteristics: [try CharacteristicDefinition(.txPowerLevel, [.read, .notify], value: -8)])

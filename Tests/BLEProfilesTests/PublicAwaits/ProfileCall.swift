@@ -3,7 +3,7 @@ import Testing
 
 @testable import BLEProfiles
 
-/// A call that a profile offers, on a peripheral that may not be there.
+/// A call of a profile, on a peripheral that may be out of range.
 struct ProfileCall: Sendable, CustomTestStringConvertible {
     /// The declaration: `Scripts/awaits` compares it with the public API.
     let name: String
@@ -46,7 +46,7 @@ struct ProfileCall: Sendable, CustomTestStringConvertible {
             })
     }
 
-    /// What other modules' types have in `BLEProfiles`.
+    /// Extensions of other modules' types in `BLEProfiles`.
     static let extensions = [
         ProfileCall("Peripheral.validRange(of:timeout:)") {
             _ = try await $0.validRange(of: Characteristic<UInt16>(BluetoothUUID(0x2A6F)))

@@ -10,7 +10,7 @@ struct ProfileWait: Sendable, CustomTestStringConvertible {
 
     /// The declaration: `Scripts/awaits` compares it with the public API.
     let name: String
-    /// Subscribes, or opens. What it returns waits.
+    /// Subscribes, or opens. The returned closure waits.
     let prepare: @Sendable (Peripheral) async throws -> Run
 
     var testDescription: String { name }
@@ -60,7 +60,7 @@ struct ProfileWait: Sendable, CustomTestStringConvertible {
 
     init() async throws { world = try await SimulatedWorld() }
 
-    /// Starts a wait, of which the peripheral knows.
+    /// Starts a wait on a link, and lets it begin.
     private func begin(_ wait: ProfileWait) async throws -> Task<Void, any Error> {
         let (peripheral, _) = try await world.add(ProfileWait.device)
         let run = try await wait.prepare(peripheral)

@@ -50,7 +50,7 @@ import Testing
         #expect(try RecordAccessMessage.recordCount(3, .combinedReportResponse).encoded() == [8, 0, 3, 0])
     }
 
-    @Test func `there are no records from a time that there is not`() async {
+    @Test func `there are no records for an impossible time`() async {
         await expectError(.invalidValue) {
             try RecordSelection.userFacingTimes(from: DateTime(year: 2026, month: 2, day: 29))
         }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [[5, 0], [5, 0, 1, 2, 3, 4, 5], [6, 0, 4], [6, 0, 4, 1], [6], []] as [[UInt8]])
-    func `an answer without a number is no answer`(_ answer: [UInt8]) async throws {
+    func `an answer without a number is not an answer`(_ answer: [UInt8]) async throws {
         let (_, control) = try await device { device, _ in
             await device.grip.notify(answer, from: BluetoothUUID(0x2A52))
         }
@@ -85,7 +85,7 @@ import Testing
         #expect(try await control.recordCount() == 2)
     }
 
-    @Test func `a combined report tells how many there were`() async throws {
+    @Test func `a combined report has the number of records`() async throws {
         let (_, control) = try await device { device, request in
             try await device.answer(.recordCount(3, .combinedReportResponse))
         }

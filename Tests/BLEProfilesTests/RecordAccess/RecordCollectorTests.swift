@@ -34,7 +34,7 @@ import Testing
         #expect(collector.records == (0..<100).map { WeightMeasurement(weight: Double($0) / 200) })
     }
 
-    @Test func `what has arrived and is none is an error all the same`() async throws {
+    @Test func `an invalid value that has arrived is an error all the same`() async throws {
         let (collector, grip) = try await collector()
         await grip.notify([0], from: BluetoothUUID(0x2A9D))
         let collecting = Task {

@@ -4,15 +4,15 @@ import BLEProfiles
 import BLESimulation
 import BLETestSupport
 
-/// A simulated device with records, which does what a test says when it is asked for them.
+/// A simulated device with records. A test decides how it responds to requests for them.
 final class RecordDevice: Sendable {
-    /// What has been asked of it.
+    /// The requests that it has received.
     let requests = SharedValue<[RecordAccessMessage]>([])
     private let held = SharedValue<SimulatedPeripheral?>(nil)
 
     typealias RequestHandler = @Sendable (RecordDevice, RecordAccessMessage) async throws -> Void
 
-    /// The device in a world, and its peripheral as the central sees it.
+    /// The device in a world, and its peripheral on the central.
     static func make(
         _ world: SimulatedWorld, _ service: BluetoothUUID, sending characteristics: [BluetoothUUID],
         others: [CharacteristicDefinition] = [], onRequest: @escaping RequestHandler
@@ -56,7 +56,7 @@ final class RecordDevice: Sendable {
         try await answer(.response(to: request.opcode, result))
     }
 
-    /// Returns once nobody is subscribed to any of these, nor to the control point.
+    /// Returns once there are no subscribers, neither to these nor to the control point.
     func untilUnsubscribed(_ characteristics: [BluetoothUUID]) async {
         for characteristic in characteristics + [BluetoothUUID(0x2A52)] {
             await until { await grip.subscriberCount(of: characteristic) == 0 }

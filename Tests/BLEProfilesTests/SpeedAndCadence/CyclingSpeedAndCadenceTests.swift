@@ -45,7 +45,7 @@ import Testing
         try await checkSpelling([byte], location)
     }
 
-    /// A sensor that takes counts and the places 4 and 12.
+    /// A sensor that accepts counts, and the locations 4 and 12.
     private func sensor() async throws -> (CyclingSpeedAndCadence, SimulatedPeripheral) {
         let definition = PeripheralDefinition(
             .cyclingSpeedAndCadence,

@@ -51,7 +51,7 @@ import Testing
         try await checkSpelling([0x19, 0x00], [.strideLength, .calibration, .multipleSensorLocations] as RSCFeature)
     }
 
-    /// A sensor that can be calibrated and takes one distance.
+    /// A sensor that can be calibrated and accepts one distance.
     private func sensor() async throws -> (RunningSpeedAndCadence, SimulatedPeripheral) {
         let definition = PeripheralDefinition(
             .runningSpeedAndCadence,

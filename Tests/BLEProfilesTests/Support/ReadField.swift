@@ -1,7 +1,7 @@
 import BLE
 import BLEAssignedNumbers
 
-/// A field of a value, for comparison: what it is called with all it is part of, and what it says.
+/// A field of a value, for comparison: its full name, and its value.
 struct ReadField {
     enum Content {
         case integer(Int128)
@@ -15,8 +15,8 @@ struct ReadField {
     /// The symbol of the unit.
     var unit: String?
 
-    /// The fields of a value, those of structures as `Wheel Revolution Data.Last Wheel Event Time`, several of a name as `Units[0]`,
-    /// dates and times in one.
+    /// The fields of a value: those of structures as `Wheel Revolution Data.Last Wheel Event Time`, several with the
+    /// same name as `Units[0]`, dates and times as one field.
     static func all(_ values: [FieldValue], in prefix: String = "") -> [ReadField] {
         if let time = dateTime(values) {
             return [ReadField(name: prefix.isEmpty ? "" : String(prefix.dropLast()), content: .text(time))]
@@ -43,7 +43,7 @@ struct ReadField {
         }
     }
 
-    /// `2026-01-02T03:04:05`, with zeros for what is not known.
+    /// `2026-01-02T03:04:05`, with zeros for unknown parts.
     private static func dateTime(_ values: [FieldValue]) -> String? {
         guard values.map(\.name) == ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"] else { return nil }
         let digits = zip(values, [4, 2, 2, 2, 2, 2]).map { value, count in
@@ -58,7 +58,7 @@ struct ReadField {
         return digits[..<3].joined(separator: "-") + "T" + digits[3...].joined(separator: ":")
     }
 
-    /// The number of some of its bits, the first and the last; nil for what has none.
+    /// The number in some of its bits, given by the first and the last one; nil if it has none.
     func bits(_ first: Int, _ last: Int) -> Int128? {
         let mask = Int128(1) << Int128(last - first + 1) - 1
         switch content {

@@ -3,7 +3,7 @@ import BLEProfiles
 import Foundation
 
 extension TypedFields {
-    /// All that are compared: every key with a typed value and a format that the SIG publishes.
+    /// All comparisons: every key with a typed value and a format that the SIG publishes.
     static let all = basics + fitness + health + everyday
 
     static let basics: [TypedFields] = [
@@ -31,7 +31,7 @@ extension TypedFields {
         TypedFields(.bodySensorLocation), TypedFields(.heartRateControlPoint),
     ]
 
-    /// A text ends at a zero byte, if it has one; the format has it whole.
+    /// A text ends at a zero byte, if it has one; the format reads the whole text.
     private static func text(_ characteristic: Characteristic<String>, _ name: String) -> TypedFields {
         TypedFields(characteristic, [name: .none])
             .deriving { ["": text($0[name])] }
@@ -44,7 +44,7 @@ extension TypedFields {
         return .text(String(text.prefix { $0 != "\0" }))
     }
 
-    /// With the text of a value, which begins after some bytes, that is no UTF-8.
+    /// The text of a value, which begins after some bytes, is not UTF-8.
     func readingNoUTF8(after count: Int = 0) -> TypedFields {
         readingAlone("bytes that are no UTF-8 become U+FFFD") { bytes, _ in
             String(validating: bytes.dropFirst(count), as: UTF8.self) == nil
@@ -56,7 +56,7 @@ extension TypedFields {
         fields[name].flatMap { ReadField(name: name, content: $0).bits(bit, bit) } == 1
     }
 
-    /// The number of a field; nil where it stands for something else.
+    /// The number of a field; nil for a special one.
     static func number(_ name: String, in fields: Fields) -> Double? {
         switch fields[name] {
         case .integer(let integer): Double(integer)
@@ -67,7 +67,7 @@ extension TypedFields {
 }
 
 extension TypedFields.Reason {
-    /// A year, month or day of 0 is not known; others are in the calendar.
+    /// A year, month or day of 0 is unknown; all others are in the calendar.
     static let noDate = Self("a date is in no calendar") { fields in
         fields.values.contains { content in
             guard case .text(let text) = content,

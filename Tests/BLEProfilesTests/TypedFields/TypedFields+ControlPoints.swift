@@ -2,7 +2,8 @@ import BLE
 import BLEProfiles
 
 extension TypedFields {
-    /// What control points are told. The formats tell the op code from its parameter; what the parameter holds is written here once more.
+    /// Requests to control points. The formats separate the op code from its parameter; the contents of the parameter
+    /// are described here a second time.
     static let controlPoints: [TypedFields] = [
         requests(
             .scControlPoint, names: [[2]: "startSensorCalibration", [4]: "supportedSensorLocations"],
@@ -44,7 +45,7 @@ extension TypedFields {
             ], levels: 0x04),
     ]
 
-    /// A number in a parameter: the property, its size, negative for a signed one, and what it is divided by.
+    /// A number in a parameter: the property, its size, negative for a signed one, and its divisor.
     private typealias Part = (name: String, size: Int, divisor: Double)
 
     private static func zoneTimes(_ count: String, _ names: String...) -> [Part] {
@@ -52,8 +53,8 @@ extension TypedFields {
     }
 
     /// - Parameters:
-    ///   - names: cases without a value, by op code and, where that is not all, parameter.
-    ///   - parts: what parameters hold, by op code.
+    ///   - names: cases without a value, by op code and, if needed, parameter.
+    ///   - parts: the contents of parameters, by op code.
     ///   - levels: the op code whose parameter is a level of one or two bytes.
     private static func requests<Value>(
         _ characteristic: Characteristic<Value>, names: [[UInt8]: String], parts: [UInt8: [Part]], levels: UInt8? = nil
@@ -81,7 +82,7 @@ extension TypedFields {
             .refusing(Reason("the parameter is not as long as the op code wants it") { expected($0).isEmpty })
     }
 
-    /// What the parts of a parameter say; empty where it is of another length.
+    /// The values of the parts of a parameter; empty if it has another length.
     private static func values(of parts: [Part], in parameter: [UInt8]) -> [String: ReadField.Content?] {
         guard parts.reduce(0, { $0 + abs($1.size) }) == parameter.count else { return [:] }
         var result: [String: ReadField.Content?] = [:]

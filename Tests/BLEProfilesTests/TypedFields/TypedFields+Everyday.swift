@@ -183,12 +183,12 @@ extension TypedFields {
             }),
     ]
 
-    /// Quarters of an hour; nil for what is reserved.
+    /// Quarters of an hour; nil for a reserved number.
     private static func zone(_ name: String) -> TypedProperty {
         .choice(name, Dictionary(uniqueKeysWithValues: (-48...56).map { ("\($0)", "\($0 * 15)") }))
     }
 
-    /// Monday is 1; nil for what is reserved.
+    /// Monday is 1; nil for a reserved number.
     private static func day(_ name: String) -> TypedProperty {
         .choice(name, Dictionary(uniqueKeysWithValues: (1...7).map { ("\($0)", "\($0)") }))
     }

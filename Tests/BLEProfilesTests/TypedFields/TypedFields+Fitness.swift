@@ -70,8 +70,9 @@ extension TypedFields {
                 ]),
         ]
 
-    /// A record of a fitness machine: what all have, and more. What shares a flag with others has nil for its greatest number, which
-    /// says that it is not available (Fitness Machine Service 1.0, sections 4.4 to 4.9).
+    /// A record of a fitness machine: the fields of all kinds, and more. A field that shares a flag with others is nil
+    /// for its greatest number, which means that it is not available (Fitness Machine Service 1.0, sections 4.4 to
+    /// 4.9).
     private static func record<Value>(
         _ characteristic: Characteristic<Value>, hasEditions: Bool = true, _ properties: [String: TypedProperty]
     ) -> TypedFields {
@@ -84,7 +85,8 @@ extension TypedFields {
             "Elapsed Time": "elapsedTimeSeconds", "Remaining Time": "remainingTimeSeconds",
         ]
         let uuid = characteristic.key.characteristic
-        // The supplement no longer has the first edition's spelling, which the length tells: the supplement's is another.
+        // The supplement no longer has the first edition's form, which is recognized by its length: the supplement's
+        // form is longer.
         return TypedFields(characteristic, common.merging(properties) { $1 })
             .deriving { _ in hasEditions ? ["edition": .text("current")] : [:] }
             .readingAlone("the first edition's spelling is shorter") { _, ours in ours["edition"] == "first" }

@@ -2,7 +2,7 @@ import BLE
 import BLEProfiles
 
 extension TypedFields {
-    /// What a fitness machine can do and is doing.
+    /// The features and the state of a fitness machine.
     static let states: [TypedFields] = [
         TypedFields(
             .fitnessMachineFeature,
@@ -18,10 +18,11 @@ extension TypedFields {
             .refusing(Reason("the parameter is not as long as the op code wants it") { machineStatus($0).isEmpty }),
     ]
 
-    /// A number in a parameter: the property, its size, negative for a signed one, and what it is divided by.
+    /// A number in a parameter: the property, its size, negative for a signed one, and its divisor.
     private typealias Part = (name: String, size: Int, divisor: Double)
 
-    /// By op code (Fitness Machine Service 1.0, table 4.16); those without a parameter, and the reasons to stop, have names alone.
+    /// By op code (Fitness Machine Service 1.0, table 4.16); those without a parameter, and the reasons to stop, have
+    /// names alone.
     private static let parts: [Int: [Part]] = [
         0x05: [("targetSpeed.kilometersPerHour", 2, 100)], 0x06: [("targetInclination.percent", -2, 10)],
         0x08: [("targetPower.watts", -2, 1)], 0x09: [("targetHeartRate.beatsPerMinute", 1, 1)],
@@ -48,7 +49,7 @@ extension TypedFields {
         [0x04]: "startedOrResumed", [0xFF]: "controlPermissionLost",
     ]
 
-    /// The properties that an op code and its parameter stand for; empty where they do not fit.
+    /// The properties that an op code and its parameter stand for; empty if they do not match.
     @Sendable private static func machineStatus(_ fields: Fields) -> [String: ReadField.Content?] {
         guard let opcode = number("Op Code", in: fields), case .text(let digits) = fields["Parameter"] ?? .text(""),
             let parameter = Hex.bytes(digits)

@@ -1,13 +1,13 @@
 import BLE
 import BLEAssignedNumbers
 
-/// A typed value's part in the comparison with the format that the SIG publishes of the characteristic: which of its properties a
-/// field stands for, and where the two may differ.
+/// A typed value's part in the comparison with the characteristic's format that the SIG publishes: the properties that
+/// correspond to the fields, and the allowed differences.
 struct TypedFields: Sendable {
     /// Fields by name, those of structures as `Date Time.Year`.
     typealias Fields = [String: ReadField.Content]
 
-    /// A reason for which only one of the two reads some bytes, and the values that it holds for.
+    /// A reason why only one of the two reads some bytes, and the values that it applies to.
     struct Reason: Sendable {
         let text: String
         let holds: @Sendable (Fields) -> Bool
@@ -19,17 +19,17 @@ struct TypedFields: Sendable {
     }
 
     let value: TypedValue
-    /// By field, `RR-interval[]` for every element, `Flags[2]` and `Flags[4-5]` for bits of one; all fields must be there. Without
-    /// any, the only field is the only property.
+    /// By field, with `RR-interval[]` for every element, `Flags[2]` and `Flags[4-5]` for bits of one. All fields must
+    /// be present. If it is empty, the only field is the only property.
     let properties: [String: TypedProperty]
-    /// Properties that several fields together stand for.
+    /// Properties that correspond to several fields together.
     var derived: @Sendable (Fields) -> [String: ReadField.Content?] = { _ in [:] }
-    /// Why the type refuses what the format reads.
+    /// The reasons why the type refuses bytes that the format reads.
     var refused: [Reason] = []
-    /// Why the type reads what the format refuses, and whether that holds for bytes and what is read; nil when it reads no more than
-    /// the format.
+    /// The reason why the type reads bytes that the format refuses, and whether it applies to bytes and value; nil if
+    /// the type reads no more than the format.
     var readAlone: (text: String, holds: @Sendable ([UInt8], [String: String]) -> Bool)?
-    /// Whether bytes that both read are spelled in another way than the format's; they are not compared.
+    /// Whether bytes that both read have another form than the format's. They are not compared.
     var isOtherwiseSpelled: @Sendable ([UInt8], [String: String]) -> Bool = { _, _ in false }
 
     init<Value>(_ characteristic: Characteristic<Value>, _ properties: [String: TypedProperty] = [:]) {
@@ -37,37 +37,37 @@ struct TypedFields: Sendable {
         self.properties = properties
     }
 
-    /// With properties that several fields stand for.
+    /// Adds properties that correspond to several fields.
     func deriving(_ derived: @escaping @Sendable (Fields) -> [String: ReadField.Content?]) -> Self {
         var result = self
         result.derived = derived
         return result
     }
 
-    /// With reasons for which the type refuses what the format reads.
+    /// Adds reasons why the type refuses bytes that the format reads.
     func refusing(_ reasons: Reason...) -> Self {
         var result = self
         result.refused += reasons
         return result
     }
 
-    /// With the reason for which the type reads what the format refuses.
+    /// Adds the reason why the type reads bytes that the format refuses.
     func readingAlone(_ reason: String, _ holds: @escaping @Sendable ([UInt8], [String: String]) -> Bool) -> Self {
         var result = self
         result.readAlone = (reason, holds)
         return result
     }
 
-    /// With bytes that are not compared.
+    /// Adds bytes that are not compared.
     func notComparing(_ isOtherwiseSpelled: @escaping @Sendable ([UInt8], [String: String]) -> Bool) -> Self {
         var result = self
         result.isOtherwiseSpelled = isOtherwiseSpelled
         return result
     }
 
-    /// What came of a comparison.
+    /// The result of a comparison.
     struct Comparison {
-        /// In words; empty when both say the same.
+        /// The differences in words; empty if both are equal.
         var differences: [String] = []
         /// The listed reasons for which only one of the two reads the bytes.
         var reasons: Set<String> = []
@@ -75,7 +75,7 @@ struct TypedFields: Sendable {
         var isCompared = false
     }
 
-    /// Compares what the type and the format make of some bytes.
+    /// Compares the type's and the format's reading of some bytes.
     func compare(_ bytes: [UInt8], _ format: ValueFormat) -> Comparison {
         let read = (try? format.decode(bytes)).map { ReadField.all($0) }
         let ours = (try? value.decode(bytes)).map { TypedProperty.flattened($0) }
@@ -119,14 +119,14 @@ struct TypedFields: Sendable {
             }
         }
         for (name, content) in derived(fields) { check(TypedProperty(name), name, content) }
-        // An empty list is as good as none.
+        // An empty list is equivalent to none.
         for (name, text) in ours where !seen.contains(name) && !text.isEmpty {
             result.append("\(name) is \(text) here alone")
         }
         return result
     }
 
-    /// The properties that a field, or bits of it, stand for.
+    /// The properties that correspond to a field, or to bits of it.
     func parts(of field: ReadField) -> [(TypedProperty, String, ReadField.Content)] {
         if properties.isEmpty { return [(TypedProperty(""), "", field.content)] }
         let index = field.name.firstMatch(of: /\[\d+\]/).map { String($0.output) }

@@ -4,8 +4,9 @@ import BLETestSupport
 import Foundation
 import Testing
 
-/// Typed values say what the formats say that the SIG publishes, which have been compared with two other readings
-/// (``ValueDifferentialTests``). Known bytes are random ones here, and those of `Scripts/test --differential` with it.
+/// Typed values have the same contents as the formats that the SIG publishes, which are compared with two other
+/// readings (``ValueDifferentialTests``). The bytes are random, and with `Scripts/test --differential` also those of
+/// that comparison.
 @Suite struct TypedFieldsTests {
     private static let path = ProcessInfo.processInfo.environment["BLE_VALUE_CASES"]
 
@@ -15,7 +16,7 @@ import Testing
         let format = try #require(ValueFormat(of: typed.value.uuid))
         var generator = SeededGenerator(seed: UInt64(index))
         var comparedCount = 0
-        // Few bytes at random are a value of a type that is particular.
+        // Few random bytes are a value of a strict type.
         var pass = 0
         while pass == 0 || comparedCount == 0 && pass < 20 {
             pass += 1
@@ -52,7 +53,7 @@ import Testing
 
     @Test func `every typed value is compared with another reading`() {
         let compared = TypedFields.all.map(\.value.uuid) + TypedReading.all.map(\.value.uuid)
-        // A part of a record, of which the other reading takes whole ones only.
+        // A part of a record; the other reading takes whole records only.
         let parts: Set = [BluetoothUUID(0x2B36)]
         #expect(Set(TypedValues.all.map(\.uuid)).subtracting(compared) == parts)
         #expect(TypedFields.all.allSatisfy { ValueFormat(of: $0.value.uuid) != nil })

@@ -4,9 +4,10 @@ import BLEProfiles
 import BLETestSupport
 import Testing
 
-/// Typed values and the formats that the SIG publishes say the same value in the same unit: Docs/Values.md has the rule.
+/// Typed values and the formats that the SIG publishes have the same numbers in the same units: Docs/Values.md has the
+/// rule.
 @Suite struct TypedUnitsTests {
-    /// Units as they end names, by their symbols.
+    /// The suffixes of names for units, by the units' symbols.
     private static let words: [String: [String]] = [
         "%": ["percent"], "bpm": ["beatsPerMinute"], "kJ": ["kilojoules"], "W": ["watts"], "N": ["newtons"],
         "N·m": ["newtonMeters"], "°": ["degrees"], "s": ["seconds", "secondsPer500Meters"], "min": ["minutes"],
@@ -17,7 +18,7 @@ import Testing
         "h": ["hours"], "1/min": ["perMinute"],
     ]
 
-    /// Properties whose unit is not at the end of their name, with what says it.
+    /// Properties whose unit is not at the end of their name, with the part that names it.
     private static let elsewhere: [String: [String]] = [
         "in `unit`, beside it": [
             "pressures.systolic", "pressures.diastolic", "pressures.meanArterial", "pressure", "temperature",
@@ -58,13 +59,13 @@ import Testing
 
     /// Properties without a word of their field's name, by field.
     private static let otherNames: [String: Set<String>] = [
-        // The parts of a number, and the one number of a type.
+        // Parts of a number, and the only number of a type.
         "EUI-64": ["organization", "manufacturer"], "Heart Rate": ["beatsPerMinute"],
         "Estimated Service Date": ["daysSince1970"], "Time Zone": ["minutes"],
         // Abbreviations, and words of two.
         "BMI": ["proportion.bodyMassIndex"], "SpO2": ["value.percent"], "PR": ["value.pulseRateBeatsPerMinute"],
         "Op Code": ["opcode"],
-        // What the field's name does not say.
+        // Properties whose words are not in the field's name.
         "Fitness Machine Features": ["measurements"], "Training Status": ["activity"], "Type": ["sample.fluid"],
     ]
 
@@ -103,7 +104,7 @@ import Testing
         return Set(words.map { String($0.prefix(4)) }).subtracting([""])
     }
 
-    /// Lines that are in other units than the format's, with the reason.
+    /// Lines with other units than the format's, with the reason.
     private static let otherLines: [BluetoothUUID: String] = [
         BluetoothUUID(0x2A34): "amounts of food and medicine in g, mg and mL",
         BluetoothUUID(0x2A18): "the time that the user sees, instead of the offset",
@@ -153,7 +154,8 @@ import Testing
 
         var description: String { "\(number) \(unit)" }
 
-        /// Whether both are the same but for rounding, and for a sign that is a word in a line, as in “discharging with 5 W”.
+        /// Whether both are the same but for rounding, and for a sign that is a word in a line, as in “discharging with
+        /// 5 W”.
         func isSame(_ other: Quantity) -> Bool {
             let units = [unit, other.unit].map { $0 == "steps/min" ? "1/min" : $0 }
             return units[0] == units[1] && abs(abs(number) - abs(other.number)) <= 0.0051 + 1e-6 * abs(number)

@@ -1,15 +1,15 @@
 import BLE
 import BLEProfiles
 
-/// A property of a typed value that a field, or a path, of another reading of the same bytes stands for.
+/// A property of a typed value that corresponds to a field, or to a path, of another reading of the same bytes.
 struct TypedProperty: Sendable, ExpressibleByStringLiteral {
     /// Its path, `crank.count`; `rrIntervalsSeconds[]` for every element.
     let name: String
-    /// What it is to be multiplied by to be in the field's unit.
+    /// The factor that converts it to the field's unit.
     let factor: Double
-    /// What the property is for a number, or a text, of the field's, or nil; others are themselves.
+    /// The property for some numbers, or texts, of the field, or nil; other ones are equal.
     let texts: [String: String?]
-    /// Whether it is nil for all that is not in `texts`.
+    /// Whether it is nil for everything that is not in `texts`.
     let isNilOtherwise: Bool
 
     init(_ name: String, factor: Double = 1, _ texts: [String: String?] = [:], isNilOtherwise: Bool = false) {
@@ -21,10 +21,10 @@ struct TypedProperty: Sendable, ExpressibleByStringLiteral {
 
     init(stringLiteral name: String) { self.init(name) }
 
-    /// Of the other reading's alone.
+    /// A value of the other reading alone.
     static let none: TypedProperty = "-"
 
-    /// A property that is one of a few, or nil.
+    /// A property with one of a few values, or nil.
     static func choice(_ name: String, _ texts: [String: String]) -> TypedProperty {
         TypedProperty(name, texts, isNilOtherwise: true)
     }
@@ -34,14 +34,13 @@ struct TypedProperty: Sendable, ExpressibleByStringLiteral {
         choice(name, ["0": zero, "1": one])
     }
 
-    /// What the property is where a field says a number or a text; nil where it is nil.
+    /// The property for a number or a text of the field; nil if it is nil.
     func text(for other: String) -> String? {
         if let text = texts[other] { return text }
         return isNilOtherwise ? nil : other
     }
 
-    /// What the property is where a field has a content; for a number that stands for something else nil, unless the property is of
-    /// those that are no numbers either.
+    /// The property for a field's content. For a special number, it is nil, unless the property has a value for it.
     func expected(_ content: ReadField.Content, finding ours: String?) -> String? {
         switch content {
         case .integer(let integer): return text(for: "\(integer)")
@@ -54,16 +53,16 @@ struct TypedProperty: Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// Whether the property says the same as the other reading.
+    /// Whether the property equals the other reading.
     func agrees(_ ours: String, _ theirs: String) -> Bool {
         let theirs = ["true": "1", "false": "0"][theirs] ?? theirs
         guard ours != theirs, let number = Double(ours), let other = Double(theirs) else { return ours == theirs }
         return abs(number * factor - other) <= 1e-9 * abs(other)
     }
 
-    /// The values of a value's properties by path, `crank.count` and `rrIntervalsSeconds[0]`: numbers, `1` and `0` for what is true and
-    /// not, texts, cases of enumerations, dates and times as `2026-01-02T03:04:05` with zeros for what is not known, bytes in
-    /// hexadecimal; without those that are nil.
+    /// The properties of a value by path, such as `crank.count` and `rrIntervalsSeconds[0]`: numbers, `1` and `0` for
+    /// true and false, texts, cases of enumerations, dates and times as `2026-01-02T03:04:05` with zeros for unknown
+    /// parts, bytes in hexadecimal. Properties that are nil are left out.
     static func flattened(_ value: Any, _ path: String = "") -> [String: String] {
         switch value {
         case let flag as Bool: return [path: flag ? "1" : "0"]

@@ -1,13 +1,15 @@
 import BLE
 import BLEProfiles
 
-/// A typed value's part in the comparison with bluetooth-sig: which of its properties a path of the package's values stands for.
+/// A typed value's part in the comparison with bluetooth-sig: the properties that correspond to the paths of the
+/// package's values.
 struct TypedReading: Sendable {
     let value: TypedValue
-    /// By path, `rr_intervals[]` for every element; all of the package's must be there. The path of a value without parts is empty.
+    /// By path, with `rr_intervals[]` for every element. All paths of the package must be present. The path of a value
+    /// without parts is empty.
     let properties: [String: TypedProperty]
 
-    /// The only number of bytes that is compared; nil for all. The package reads others, too, and as something else.
+    /// The only number of bytes that is compared; nil for all. The package reads other numbers of bytes differently.
     let length: Int?
 
     init<Value>(_ characteristic: Characteristic<Value>, _ properties: [String: TypedProperty], length: Int? = nil) {
@@ -16,7 +18,7 @@ struct TypedReading: Sendable {
         self.length = length
     }
 
-    /// All that are compared: those that have no format, with which ``TypedFields`` compares the others. One more is one line more.
+    /// All comparisons: the typed values without a format. (``TypedFields`` compares the others with their formats.)
     static let all: [TypedReading] = [
         TypedReading(.digital, ["[]": "[]"]), TypedReading(.analog, ["": ""]),
         TypedReading(
@@ -24,7 +26,8 @@ struct TypedReading: Sendable {
             length: 4),
     ]
 
-    /// What differs between the value of some bytes and the package's reading of them, in words; empty when nothing does.
+    /// The differences between the value of some bytes and the package's reading of them, in words; empty if there are
+    /// none.
     func differences(_ valueCase: ValueCase) throws -> [String] {
         let ours = TypedProperty.flattened(try value.decode(valueCase.bytes))
         var result: [String] = []
@@ -43,7 +46,7 @@ struct TypedReading: Sendable {
                 result.append("\(name) is \(ours[name] ?? "nil"), \(path) \(text)")
             }
         }
-        // What stands for a path of the package and was not read by it.
+        // Properties that correspond to a path that the package has not read.
         let known = Set(properties.values.map(\.name))
         for name in ours.keys where known.contains(name.replacing(/\[\d+\]/, with: "[]")) && !seen.contains(name) {
             result.append("\(name) is \(ours[name] ?? "nil") here alone")

@@ -1,7 +1,7 @@
 import BLEProfiles
 
 extension TypedValues {
-    /// Those of the profiles for health.
+    /// The typed values of the profiles for health.
     static var health: [TypedValue] {
         [
             TypedValue(.dateTime), TypedValue(.userIndex),

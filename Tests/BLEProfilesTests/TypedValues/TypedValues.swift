@@ -1,13 +1,12 @@
 import BLE
 import BLEProfiles
 
-/// A characteristic that has a typed value, and what its type makes of bytes: for tests that go through all of them, here and in
-/// Tests/Tools/Fuzz.
+/// A characteristic with a typed value, and its coding: for tests of all of them, here and in Tests/Tools/Fuzz.
 struct TypedValue: Sendable {
     let uuid: BluetoothUUID
-    /// The value that bytes spell.
+    /// The value that bytes encode.
     let decode: @Sendable ([UInt8]) throws -> any Sendable
-    /// The bytes that spell the value that bytes spell: the same, or others that mean the same.
+    /// The encoding of the decoded bytes: the same bytes, or others with the same meaning.
     let recode: @Sendable ([UInt8]) throws -> [UInt8]
 
     init<Value>(_ characteristic: Characteristic<Value>) {
@@ -18,7 +17,7 @@ struct TypedValue: Sendable {
     }
 }
 
-/// Those of BLEProfiles, by field: `TypedValues.health` in TypedValues+Health.swift.
+/// The typed values of BLEProfiles, by field, such as `TypedValues.health` in TypedValues+Health.swift.
 enum TypedValues {
     static let basics: [TypedValue] = [
         TypedValue(.deviceName), TypedValue(.appearance),
@@ -28,6 +27,6 @@ enum TypedValues {
         TypedValue(.heartRateMeasurement), TypedValue(.bodySensorLocation), TypedValue(.heartRateControlPoint),
     ]
 
-    /// Those of all keys that BLEProfiles has.
+    /// The typed values of all keys of BLEProfiles.
     static let all = basics + fitness + health + everyday
 }

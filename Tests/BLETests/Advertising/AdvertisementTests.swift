@@ -41,7 +41,7 @@ import Testing
         let first = try Advertisement(AdvertisingData(elements))
         let packet = try first.data().encode(limit: .chained)
         var second = try Advertisement(AdvertisingData(decoding: packet.span))
-        // Of the structures only the unknown ones are sent as they were.
+        // Of the structures, only the unknown ones are sent unchanged.
         second.structures = first.structures
         #expect(second == first)
     }
@@ -50,13 +50,13 @@ import Testing
         Duration.microseconds(624), .nanoseconds(625_001), .microseconds(-625), .seconds(3_000_000),
         .seconds(Int64.max),
     ])
-    func `an interval that cannot be told is an error`(_ interval: Duration) {
+    func `an interval that cannot be encoded is an error`(_ interval: Duration) {
         #expect(throws: AdvertisingDataError.invalidValue(type: 0x1A)) {
             try Advertisement(advertisingInterval: interval).data()
         }
     }
 
-    @Test func `the longest interval can be told`() throws {
+    @Test func `the longest interval can be encoded`() throws {
         let interval = Duration.microseconds(625 * Int64(UInt32.max))
         let data = try Advertisement(advertisingInterval: interval).data()
         #expect(data.structures == [AdvertisingStructure(type: 0x2F, bytes: [0xFF, 0xFF, 0xFF, 0xFF])])

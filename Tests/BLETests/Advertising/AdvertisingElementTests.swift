@@ -4,7 +4,8 @@ import Testing
 @Suite struct AdvertisingElementTests {
     private static let long = BluetoothUUID("00112233-4455-6677-8899-aabbccddeeff")!
 
-    /// Elements and how they are sent; the structures of the first are from the Core Specification Supplement's rules.
+    /// Elements and their encodings; the structures of the first ones follow the rules of the Core Specification
+    /// Supplement.
     private static let vectors: [(AdvertisingElement, String)] = [
         (.flags([.generalDiscoverable, .classicNotSupported]), "0106"),
         (
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a power of -128 dBm is none`() {
+    @Test func `a power of -128 dBm is invalid`() {
         #expect(throws: AdvertisingDataError.invalidValue(type: 0x0A)) {
             try AdvertisingElement(AdvertisingStructure(type: 0x0A, bytes: [0x80]))
         }

@@ -2,7 +2,7 @@ import BLE
 import Testing
 
 @Suite struct AdvertisingParametersTests {
-    /// A UUID without a 16-bit form: that of the Nordic UART service.
+    /// A UUID without a 16-bit form: the Nordic UART service.
     private static let own = BluetoothUUID("6e400001-b5a3-f393-e0a9-e50e24dcca9e")!
     /// The data of an iBeacon, after the company identifier.
     private static let iBeacon = Hex.bytes("0215 e2c56db5dffb48d2b060d0f5a71096e0 0001 f002 c5")!

@@ -93,7 +93,7 @@ import Testing
         #expect(try await waitingReader(stream).value == 5)
     }
 
-    @Test func `dropping a stream that nobody reads ends what feeds it`() {
+    @Test func `releasing a stream without a reader ends its source`() {
         func drop() -> BoundedStream<Int>.Producer {
             let (stream, producer) = make()
             withExtendedLifetime(stream) { #expect(terminations.count == 0) }
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody will read is released at once`() {
+    @Test func `elements that cannot be read any more are released at once`() {
         final class Value: Sendable {}
         weak var value: Value?
         func drop() -> BoundedStream<Value>.Producer {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.hangLimit) struct BoundedStreamTests {
-    /// Everything up to the end.
+    /// All elements up to the end.
     private func all<Element>(_ stream: BoundedStream<Element>) async throws -> [Element] {
         try await stream.reduce(into: []) { $0.append($1) }
     }
@@ -44,7 +44,7 @@ import Testing
         #expect(stream.droppedCount == 1)
     }
 
-    @Test func `an overflow wakes who waits for the end`() async throws {
+    @Test func `an overflow wakes a reader that waits for the end`() async throws {
         let executor = StepwiseExecutor()
         let (stream, producer) = BoundedStream.make(of: Int.self, policy: .fail(capacity: 1))
         let reader = Task(executorPreference: executor) { try await stream.reduce(0) { _, _ in 1 } }
@@ -76,7 +76,7 @@ import Testing
         #expect(stream.droppedCount == 0)
     }
 
-    /// What the stream promises, spelled out: a buffer, and the batch that the reader has taken over.
+    /// A model of the stream: a buffer, and the batch that the reader has taken.
     private struct Model {
         let policy: OverflowPolicy
         var waiting: [Int] = []
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: Senders that wait
 
-    @Test func `an offer is never dropped, and tells when there is no room for more`() async throws {
+    @Test func `an offer is never dropped, and returns whether there is room for more`() async throws {
         let told = Mutex(0)
         let (stream, producer) = BoundedStream.make(of: Int.self, policy: .dropOldest(capacity: 2)) {
         } onRoom: {

@@ -74,7 +74,7 @@ import Testing
         let hasEvent = SharedValue(false)
         let isConnecting = { await until { await strap.connectionState == .connecting } }
         let clock = bench.clock
-        /// The works, and when they wait.
+        /// Operations, and closures that return once they wait.
         let works: [(run: @Sendable () async throws -> Void, begin: () async -> Void)] = [
             ({ try await strap.connect() }, isConnecting), ({ _ = try await strap.read(Bench.level) }, isConnecting),
             ({ try await strap.pair() }, { await clock.sleepers(1, for: .seconds(30)) }),
@@ -106,7 +106,7 @@ import Testing
         #expect((error?.cause as? BLEError)?.code == .peripheralNotFound)
     }
 
-    @Test func `cancelling the caller is no deadline`() async throws {
+    @Test func `a cancelled caller does not get a deadline's error`() async throws {
         await bench.backend.script(.read, .hold)
         let work = Task { [bench] in
             try await bench.central.withDeadline(.seconds(5)) { try await bench.strap.read(Bench.setting) }

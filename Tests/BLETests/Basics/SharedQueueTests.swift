@@ -19,7 +19,7 @@ import Testing
         #expect(first == nil)
     }
 
-    @Test func `readers take elements one at a time, and room is told at half`() async throws {
+    @Test func `readers take elements one at a time, and room is reported at half`() async throws {
         let room = SharedValue(0)
         let queue = SharedQueue<Int>(capacity: 4) { room.change { $0 += 1 } }
         for number in 0..<3 { #expect(queue.offer(number) == true) }

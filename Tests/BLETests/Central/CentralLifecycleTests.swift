@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { bench = try await Bench() }
 
-    /// One of everything that can wait: a read, a queued write behind another, a subscriber, a scan, a listing.
+    /// One wait of each kind: a read, a queued write behind another, a subscriber, a scan, a listing.
     private func waiting() async throws -> (scan: Task<Void, any Error>, others: [Task<Void, any Error>]) {
         let backend = bench.backend
         try await strap.connect()
@@ -21,7 +21,7 @@ import Testing
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() { hear.yield() } }
         await backend.asked(.startDiscovery)
         await backend.emit(.advertisementReceived(strap.id, Advertisement()))
-        // The scan is on, and its start waits for nothing any more.
+        // The scan runs, and its start no longer waits.
         for await _ in heard { break }
         var tasks = [
             Task { [strap] in _ = try await strap.read(Bench.level) },
@@ -84,7 +84,7 @@ import Testing
         await release()
     }
 
-    @Test func `shutting down fails who is connecting`() async throws {
+    @Test func `shutting down fails a connect`() async throws {
         await bench.backend.script(.connect, .hold)
         let caller = Task { [strap] in try await strap.connect() }
         await bench.backend.asked(.connect)
@@ -95,7 +95,7 @@ import Testing
         await expectError(.shutDown) { try await states.next() }
     }
 
-    @Test func `shutting down fails who is just starting a scan`() async throws {
+    @Test func `shutting down fails a scan that is being started`() async throws {
         await bench.backend.script(.startDiscovery, .hold)
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() {} }
         await bench.backend.asked(.startDiscovery)
@@ -172,7 +172,9 @@ import Testing
         #expect(await backend.calls == [.start, .shutDown])
     }
 
-    @Test func `the adapter's states are told from the present one on, until the central is shut down`() async throws {
+    @Test func `the adapter's states are reported from the present one on, until the central is shut down`()
+        async throws
+    {
         await bench.backend.emit(.adapterStateChanged(.poweredOff))
         #expect(await bench.central.adapterState == .poweredOff)
         var states = await bench.central.adapterStates().makeAsyncIterator()
@@ -218,7 +220,7 @@ import Testing
             await backend.asked(.startDiscovery)
             await backend.emit(.advertisementReceived(strap, Advertisement()))
             try await scan.value
-            // It is searched for.
+            // The backend searches for it.
             try await central.peripheral(strap).setConnectionPolicy(
                 .maintained(backoff: Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(4))))
             await backend.asked(.connect)
@@ -226,7 +228,7 @@ import Testing
         }
         await backend.asked(.shutDown)
         await expectError(.shutDown) { _ = try await states.next() }
-        // Whoever still sleeps wakes and finds nothing to do.
+        // A task that still sleeps wakes, and has nothing to do.
         clock.advance(by: .seconds(1))
         await until { clock.sleeperCount == 0 }
     }

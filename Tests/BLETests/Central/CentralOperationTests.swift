@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { bench = try await Bench() }
 
-    /// A task that reads the level, which the backend is at when this returns.
+    /// A task that reads the level. When this returns, the backend has the call.
     private func reading(_ behavior: ScriptedBackend.Behavior, timeout: Duration? = nil) async -> Task<
         UInt8, any Error
     > {

@@ -10,13 +10,13 @@ extension CentralRecoveryTests {
         await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
         var events = await strap.connectionEvents().makeAsyncIterator()
         await expectError(.disconnectionFailed) { try await strap.disconnect() }
-        // Not that the link has ended, which is not so.
+        // It must not report an end of the link, because the link is up.
         guard case .disconnectFailed(let error) = try await events.next() else {
             return #expect(Bool(false), "disconnectFailed was expected")
         }
         #expect(error.code == .disconnectionFailed)
         #expect(await strap.connectionState == .disconnected)
-        // Once more is no mere word.
+        // The second attempt is actually made.
         try await strap.disconnect()
         #expect(await bench.backend.count(.disconnect) == 2)
         try await strap.disconnect()
@@ -154,7 +154,7 @@ extension CentralRecoveryTests {
         await until { await strap.connectionState == .connected }
     }
 
-    @Test func `a stream of a link that nobody maintains ends with it, and is switched off`() async throws {
+    @Test func `a stream on a link that is not maintained ends with it, and is switched off`() async throws {
         var values = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.dropLink()
         await expectError(.disconnected) { try await values.next() }
@@ -173,14 +173,14 @@ extension CentralRecoveryTests {
 
     // MARK: Changed services
 
-    @Test func `changed services are discovered once for all who ask`() async throws {
+    @Test func `changed services are discovered once for all callers`() async throws {
         try await strap.connect()
         var events = await strap.connectionEvents().makeAsyncIterator()
         await bench.backend.emit(.servicesChanged(strap.id))
         guard case .servicesChanged = try await events.next() else {
             return #expect(Bool(false), "servicesChanged was expected")
         }
-        // One change comes in many parts.
+        // One change comes in several parts.
         await bench.backend.emit(.servicesChanged(strap.id))
         await bench.backend.script(.discoverServices, .hold)
         async let first = strap.services()

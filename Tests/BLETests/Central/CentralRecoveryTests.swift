@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// What comes back by itself: maintained links, the streams on them, and services that change.
+/// Automatic recovery: maintained links, the streams on them, and services that change.
 @Suite(.hangLimit) struct CentralRecoveryTests {
     let bench: Bench
     var strap: Peripheral { bench.strap }
@@ -105,7 +105,7 @@ import Testing
         await bench.backend.set([77], of: 2)
         try await bench.maintain(.seconds(1))
         await bench.clock.sleepers(1, for: .seconds(1))
-        // The caller has it tried at once.
+        // The caller makes the central try at once.
         #expect(try await strap.read(Bench.level) == 77)
     }
 

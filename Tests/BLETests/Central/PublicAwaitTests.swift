@@ -15,19 +15,19 @@ import Testing
         await bench.backend.asked(call.waitsFor)
         task.cancel()
         await expectError(.cancelled) { try await task.value }
-        // No time runs any more, and where there was no link yet there is none.
+        // No timer runs any more, and no link was left behind.
         await until { bench.clock.sleeperCount == 0 }
         if [.connect, .discoverServices].contains(call.waitsFor) {
             await until { await bench.strap.connectionState == .disconnected }
             await until { await bench.backend.count(.disconnect) == 1 }
         }
         if call.waitsFor == .startDiscovery {
-            // A scan that is being started is stopped when it has been.
+            // A scan that is being started is stopped after its start.
             await bench.backend.release(.startDiscovery)
             await bench.backend.asked(.stopDiscovery)
         }
         if call.waitsFor == .startNotifications { await bench.backend.asked(.stopNotifications) }
-        // All is as it was: the same call works.
+        // The earlier state is restored: the same call works.
         if call.waitsFor != .startDiscovery { try await call.run(bench) }
         await bench.central.shutDown()
     }

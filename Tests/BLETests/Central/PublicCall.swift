@@ -2,7 +2,7 @@ import BLE
 import BLETestSupport
 import Testing
 
-/// A public call that waits for the backend, and what it waits for there.
+/// A public call that waits for the backend, and the backend's operation that it waits for.
 struct PublicCall: Sendable, CustomTestStringConvertible {
     /// The declaration: `Scripts/awaits` compares it with the public API.
     let name: String

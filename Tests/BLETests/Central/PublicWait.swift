@@ -2,7 +2,7 @@ import BLE
 import BLETestSupport
 import Testing
 
-/// A public call that waits for what the peripheral or the radio does next.
+/// A public call that waits for an action of the peripheral or the radio.
 struct PublicWait: Sendable, CustomTestStringConvertible {
     typealias Run = @Sendable () async throws -> Void
 
@@ -10,7 +10,7 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
     let name: String
     /// The code of the error when the central shuts down.
     var atShutdown = BLEError.Code.shutDown
-    /// Does what must precede the wait.
+    /// Prepares the wait.
     let prepare: @Sendable (Bench) async throws -> Run
 
     var testDescription: String { name }

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Small programs, which hold no peripheral.
+/// Small programs, which do not keep a peripheral.
 @Suite(.hangLimit) struct ShortcutTests {
     private let world: SimulatedWorld
     private let level = Characteristic<UInt8>(BluetoothUUID(0x2A19), service: BluetoothUUID(0x180F))

@@ -10,7 +10,7 @@ import Testing
 
     private struct Oops: Error {}
 
-    @Test func `a handler that throws is told, and so is an attempt that nobody waits for`() async throws {
+    @Test func `an error of a handler is reported, and so is one of an attempt without a caller`() async throws {
         var errors = await bench.central.unhandledErrors().makeAsyncIterator()
         await bench.strap.setConnectionHandler { _ in throw Oops() }
         try await bench.strap.connect()
@@ -26,7 +26,7 @@ import Testing
         try await bench.strap.disconnect()
     }
 
-    @Test func `an error that a caller receives is not told twice`() async throws {
+    @Test func `an error that a caller receives is not reported a second time`() async throws {
         let errors = await bench.central.unhandledErrors()
         await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
         await expectError(.connectionFailed) { try await bench.strap.connect() }

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// The host's side of L2CAP channels. What all stacks have in common is in the contract.
+/// The host's side of L2CAP channels. The contract covers the common behavior of all stacks.
 @Suite(.hangLimit) struct ChannelListenerTests {
     private let radio = SimulatedRadio()
     private static let service = BluetoothUUID(0xFFE0)
@@ -26,7 +26,7 @@ import Testing
         await host.shutDown()
     }
 
-    @Test func `channels that nobody takes are closed, once enough wait`() async throws {
+    @Test func `channels that are not taken are closed, once enough wait`() async throws {
         try await withHost(definition) { host, remote in
             let listener = try await host.publishChannel(limits: ChannelLimits(perCentral: 20))
             var opened: [L2CAPChannel] = []
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `the loss of the link is no regular end, on either side`() async throws {
+    @Test func `the loss of the link is not a regular end, on either side`() async throws {
         try await withHost(definition) { host, remote in
             let listener = try await host.publishChannel()
             let theirs = try await remote.openChannel(listener.psm)
@@ -187,7 +187,7 @@ import Testing
         await host.shutDown()
     }
 
-    @Test func `channels beyond a listener's limit are closed, which is told once`() async throws {
+    @Test func `channels beyond a listener's limit are closed, which is reported once`() async throws {
         try await withHost(definition) { host, remote in
             var events = await host.events().makeAsyncIterator()
             let listener = try await host.publishChannel(limits: ChannelLimits(total: 2))
@@ -222,7 +222,7 @@ import Testing
         served.channels = [
             ChannelDefinition(0x0095, limits: ChannelLimits(total: 1, perCentral: 1)) { channel in
                 begun.change { $0 += 1 }
-                // Whatever becomes of the channel.
+                // Independently of the channel's outcome.
                 try await clock.sleep(for: .seconds(3600))
             }
         ]

@@ -6,7 +6,7 @@ import Synchronization
 import Waiting
 import Testing
 
-/// The central's side of L2CAP channels. What all stacks have in common is in the contract.
+/// The central's side of L2CAP channels. The contract covers the common behavior of all stacks.
 @Suite(.hangLimit) struct L2CAPChannelTests {
     private static let psm: PSM = 0x0080
 
@@ -105,7 +105,7 @@ import Testing
         await expectError(.cancelled) { try await cancelled.value }
         channel.close()
         #expect(try await channel.receive(timeout: .seconds(3)) == nil)
-        // No time runs any more.
+        // No timer runs any more.
         await until { world.clock.sleeperCount == 0 }
         await world.central.shutDown()
     }
@@ -170,7 +170,7 @@ import Testing
             #expect(packet == [number])
         }
         #expect(transport.resumeCount == 1)
-        // The other side's end is told after all of them.
+        // The other side's end is reported after all of them.
         transport.end()
         #expect(transport.isClosed)
         #expect(channel.isClosed)

@@ -59,7 +59,7 @@ import Testing
         try await bench.strap.disconnect()
         await settle()
         try await reported.until { $0 == [bench.strap.id, bench.strap.id, bench.lamp.id] }
-        // Connected by hand, it counts again, and is one of the links.
+        // Connected explicitly, it counts again as one of the links.
         try await bench.strap.connect()
         try await reported.until { $0.count == 4 }
         loop.cancel()

@@ -43,7 +43,7 @@ import Testing
         #expect(up(&connector, lock) == true)
         #expect(step(&connector, .seconds(9)) == .idle)
         connector.linkEnded(lamp, isRequested: false)
-        // It must be heard again first.
+        // It must be discovered again first.
         #expect(step(&connector, .seconds(10)) == .wait(until: .seconds(11)))
         #expect(step(&connector, .seconds(11)) == .connect(strap))
     }
@@ -85,7 +85,7 @@ import Testing
         #expect(step(&connector, .seconds(14)) == .wait(until: .seconds(17)))
     }
 
-    @Test func `one with a link comes first, and must be heard once that has ended`() {
+    @Test func `a peripheral with a link comes first, and must be discovered again once the link has ended`() {
         var connector = connector()
         _ = connector.found(strap, rssi: -20)
         _ = connector.found(lamp, rssi: nil)

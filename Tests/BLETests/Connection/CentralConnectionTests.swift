@@ -11,7 +11,7 @@ import Testing
 
     /// A task that connects; its deadline is running when this returns.
     private func connecting(timeout: Duration? = nil) async -> Task<Void, any Error> {
-        // One that no other sleep has.
+        // A duration that no other sleep has.
         let timeout = timeout ?? .microseconds(19_000_000 + Int.random(in: 1..<1_000_000))
         let task = Task { [strap] in try await strap.connect(timeout: timeout) }
         await bench.clock.sleepers(1, for: timeout)
@@ -109,7 +109,7 @@ import Testing
         await bench.backend.asked(.disconnect)
     }
 
-    @Test func `a failed attempt fails everybody with its error, and the next call tries again`() async throws {
+    @Test func `a failed attempt fails all callers with its error, and the next call tries again`() async throws {
         await bench.backend.script(.connect, .hold)
         let callers = [await connecting(), await connecting()]
         await bench.backend.release(.connect, Bench.error(.connectionFailed))
@@ -139,7 +139,7 @@ import Testing
         #expect(await strap.connectionState == .disconnected)
     }
 
-    @Test func `a connect during a disconnect waits for it and then starts anew`() async throws {
+    @Test func `a connect during a disconnect waits for it and then starts`() async throws {
         try await strap.connect()
         await bench.backend.script(.disconnect, .hold)
         let disconnecting = Task { [strap] in try await strap.disconnect() }
@@ -180,7 +180,7 @@ import Testing
         #expect(await bench.backend.calls == [.start])
     }
 
-    @Test func `the states are told from the present one on`() async throws {
+    @Test func `the states are reported from the present one on`() async throws {
         var states = await strap.connectionStates().makeAsyncIterator()
         #expect(try await states.next() == .disconnected)
         try await strap.connect()

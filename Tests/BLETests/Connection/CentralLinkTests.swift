@@ -44,7 +44,7 @@ import Testing
         #expect(await bench.backend.count(.attMTU) == 0)
     }
 
-    @Test func `where nobody tells the packet length the stack decides`() async throws {
+    @Test func `without a known packet length, the stack decides`() async throws {
         await bench.backend.script(.attMTU, .fail(Bench.error(.notSupported)))
         try await strap.write(long, to: Bench.command, type: .withoutResponse)
         await bench.backend.script(.attMTU, .fail(Bench.error(.notSupported)))
@@ -103,7 +103,7 @@ import Testing
         #expect(await bench.backend.count(.write) == 0)
     }
 
-    @Test func `connected peripherals are told apart by their services`() async {
+    @Test func `connected peripherals are distinguished by their services`() async {
         let (advertised, found) = (BluetoothUUID(0x180D), BluetoothUUID(0xFF00))
         func known(_ name: String, _ isConnected: Bool, _ services: Set<BluetoothUUID>? = nil) -> KnownPeripheral {
             KnownPeripheral(

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// What is told of a link: handlers that run on it, and its events.
+/// The handlers that run on a link, and the events of a link.
 @Suite(.hangLimit) struct ConnectionEventTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }

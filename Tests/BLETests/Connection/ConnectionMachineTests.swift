@@ -7,7 +7,7 @@ import Testing
         case connect, abandon, succeeded, failed, staleSucceeded, staleFailed, linkLost, disconnect, finished
     }
 
-    /// A machine in that state. Waiter 1 wants the link where somebody still does, waiter 2 wants it ended.
+    /// A machine in that state. Waiter 1 wants the link, if the state has such a waiter; waiter 2 wants it ended.
     private static func machine(_ state: ConnectionState) -> ConnectionMachine {
         var machine = ConnectionMachine()
         if state == .disconnected { return machine }
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// What an event does in a state; what is not listed does nothing.
+    /// The effects of events in each state; events that are not listed have no effect.
     private static let table:
         [ConnectionState: [Event: (state: ConnectionState, actions: [ConnectionMachine.Action])]] = [
             .disconnected: [
@@ -83,7 +83,7 @@ import Testing
         #expect(machine.isIdle == false)
     }
 
-    @Test func `a failed attempt fails everybody, and the next call starts another`() {
+    @Test func `a failed attempt fails all callers, and the next call starts another`() {
         var machine = ConnectionMachine()
         _ = machine.connect(1)
         _ = machine.connect(2)
@@ -111,7 +111,7 @@ import Testing
         _ = machine.abandon(1)
         #expect(machine.abandon(2) == [.publish(.disconnecting), .cancelAttempt])
         #expect(machine.attemptSucceeded(1) == [])
-        // There was no link that could have ended.
+        // There was no link, so none can have ended.
         #expect(
             machine.disconnectFinished() == [
                 .tell(.attemptFailed(retryAfter: nil)), .publish(.disconnected), .succeed([]),
@@ -125,7 +125,7 @@ import Testing
         #expect(machine.state == .connected)
     }
 
-    @Test func `a disconnect ends the attempt and fails who waits for it`() {
+    @Test func `a disconnect ends the attempt and fails its callers`() {
         var machine = ConnectionMachine()
         _ = machine.connect(1)
         _ = machine.connect(2)
@@ -140,7 +140,7 @@ import Testing
             ])
     }
 
-    @Test func `a link that could not be ended is told to end when it does`() {
+    @Test func `the end of a link that could not be ended is reported when it comes`() {
         var machine = Self.machine(.disconnecting)
         #expect(
             machine.disconnectFinished(hasFailed: true) == [
@@ -148,7 +148,7 @@ import Testing
             ])
         #expect(machine.linkLost() == [.tell(.linkEnded)])
         #expect(machine.linkLost() == [])
-        // Nothing is left to be ended.
+        // No link is left to be ended.
         #expect(machine.disconnect(3) == [.succeed([3])])
     }
 
@@ -161,7 +161,7 @@ import Testing
         #expect(machine.disconnect(4) == [.succeed([4])])
     }
 
-    @Test func `a connect during a disconnect waits for it and then starts anew`() {
+    @Test func `a connect during a disconnect waits for it and then starts`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.connect(5) == [])
         #expect(!machine.isIdle)
@@ -180,7 +180,7 @@ import Testing
         #expect(machine.isIdle)
     }
 
-    @Test func `everybody who disconnects is told when it is done`() {
+    @Test func `every call of disconnect returns when it is done`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.disconnect(3) == [])
         #expect(machine.disconnectFinished() == [.tell(.endedHere), .publish(.disconnected), .succeed([2, 3])])

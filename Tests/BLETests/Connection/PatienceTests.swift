@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// How long callers wait: to their deadline or, on a maintained link, as long as it takes.
+/// How long callers wait: to their deadline or, on a maintained link, without a limit.
 @Suite(.hangLimit) struct PatienceTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
@@ -19,7 +19,7 @@ import Testing
 
     // MARK: Peripherals that the system does not know
 
-    @Test func `a peripheral that was never heard is searched for within the deadline`() async throws {
+    @Test func `an unknown peripheral is searched for within the deadline`() async throws {
         await bench.backend.script(.connect, notFound)
         await bench.backend.set([77], of: 2)
         let reading = Task { [strap] in try await strap.read(Bench.level) }
@@ -29,7 +29,9 @@ import Testing
         await bench.backend.asked(.stopDiscovery)
     }
 
-    @Test func `one that is not heard is not found, with how long it was searched for`() async throws {
+    @Test func `a peripheral that does not advertise is not found, and the error has the time of the search`()
+        async throws
+    {
         await bench.backend.script(.connect, notFound)
         var events = await strap.connectionEvents().makeAsyncIterator()
         let connecting = Task { [strap] in try await strap.connect(timeout: .seconds(7)) }
@@ -48,7 +50,7 @@ import Testing
         #expect(reason.code == .peripheralNotFound)
     }
 
-    // MARK: What a deadline says
+    // MARK: Errors of a deadline
 
     @Test func `connecting without Bluetooth ends with what it waited for`() async throws {
         let lost = BLEError(.bluetoothLost, "the daemon is not running", remedy: "Start it.")
@@ -66,7 +68,7 @@ import Testing
         #expect(error?.message.hasSuffix("3.0 seconds: the daemon is not running") == true)
         #expect(error?.remedy == "Start it.")
         #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
-        // A later attempt that is only slow waited for nothing of the kind.
+        // A later attempt that is only slow has not waited for Bluetooth.
         await bench.backend.emit(.adapterStateChanged(.poweredOn))
         await bench.backend.script(.connect, .hold)
         let slow = Task { [strap] in try await strap.connect(timeout: .seconds(2)) }
@@ -105,7 +107,7 @@ import Testing
         #expect(try await values.next() == 5)
     }
 
-    @Test func `what it waits for is told`() async throws {
+    @Test func `the reason of the wait is reported`() async throws {
         await powerOff()
         var events = await strap.connectionEvents().makeAsyncIterator()
         try await bench.maintain()
@@ -142,7 +144,7 @@ import Testing
         _ = try await subscribing.value
     }
 
-    @Test func `a wait without end gets a deadline when the link is no longer maintained`() async throws {
+    @Test func `a wait without a limit gets a deadline when the link is no longer maintained`() async throws {
         await bench.backend.script(.connect, notFound)
         try await bench.maintain()
         let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
@@ -177,7 +179,7 @@ import Testing
         await expectError(.disconnected) { try await request.value }
     }
 
-    @Test func `pairing with a peripheral that was never heard searches for it`() async throws {
+    @Test func `pairing with an unknown peripheral searches for it`() async throws {
         await bench.backend.script(.pairingState, .fail(Bench.error(.peripheralNotFound)))
         await bench.backend.script(.connect, notFound)
         let pairing = Task { [strap] in try await strap.pair() }
@@ -187,7 +189,7 @@ import Testing
         #expect(await bench.backend.count(.pair) == 1)
     }
 
-    @Test func `an attempt that the adapter ends is told with the adapter's state`() async throws {
+    @Test func `the error of an attempt that the adapter ends has the adapter's state`() async throws {
         var events = await strap.connectionEvents().makeAsyncIterator()
         await bench.backend.script(.connect, .hold)
         try await bench.maintain()
@@ -246,7 +248,7 @@ import Testing
         await expectError(.poweredOff) { try await dropped.value }
     }
 
-    @Test func `nobody waits for what will never succeed`() async throws {
+    @Test func `an attempt that cannot succeed fails its callers`() async throws {
         await bench.backend.script(.connect, .hold)
         try await bench.maintain(.seconds(1))
         let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }

@@ -36,7 +36,7 @@ struct UpkeepTests {
         #expect(machine.attemptFailed(6).contains(.scheduleRetry(after: .seconds(1))))
     }
 
-    @Test func `whoever waits goes on waiting over the pauses`() {
+    @Test func `callers go on waiting during the pauses`() {
         var machine = maintained()
         #expect(machine.connect(7) == [])
         _ = machine.attemptFailed(1)
@@ -51,14 +51,14 @@ struct UpkeepTests {
         #expect(machine.retryIsDue() == [])
     }
 
-    @Test func `a hopeless attempt does not fail the patient, unless the link is no longer maintained`() {
+    @Test func `a hopeless attempt fails callers without a deadline only if the link is no longer maintained`() {
         var machine = maintained()
         _ = machine.connect(7, isPatient: true)
         _ = machine.connect(8)
         #expect(machine.attemptFailed(1, isHopeless: true).contains(.fail([8], .attempt)))
         #expect(machine.retry() == [.publish(.connecting), .startAttempt(2)])
         _ = machine.attemptFailed(2, isHopeless: true)
-        // One more attempt for those who still wait, and then no patience.
+        // One more attempt for callers that still wait; after that, none.
         #expect(machine.maintain(nil) == [.limit([7]), .publish(.connecting), .startAttempt(3)])
         #expect(
             machine.attemptFailed(3, isHopeless: true) == [
@@ -77,7 +77,7 @@ struct UpkeepTests {
         #expect(machine.attemptSucceeded(2) == [.publish(.connected), .succeed([7])])
     }
 
-    @Test func `a hopeless attempt fails those who wait and is repeated when something has changed`() {
+    @Test func `a hopeless attempt fails its callers and is repeated when something has changed`() {
         var machine = maintained()
         _ = machine.connect(7)
         #expect(
@@ -103,7 +103,7 @@ struct UpkeepTests {
         #expect(machine.isIdle)
     }
 
-    @Test func `a disconnect during a pause fails those who wait`() {
+    @Test func `a disconnect during a pause fails the callers`() {
         var machine = maintained()
         _ = machine.connect(7)
         _ = machine.attemptFailed(1)
@@ -111,7 +111,7 @@ struct UpkeepTests {
         #expect(machine.isIdle)
     }
 
-    @Test func `an upkeep that ends leaves the link, and ends an attempt that nobody waits for`() {
+    @Test func `an upkeep that ends leaves the link, and ends an attempt without callers`() {
         var machine = maintained()
         #expect(machine.maintain(nil) == [.publish(.disconnecting), .cancelAttempt])
         machine = maintained()
@@ -124,7 +124,7 @@ struct UpkeepTests {
         #expect(machine.state == .connecting)
     }
 
-    @Test func `an upkeep that ends during a pause has those who wait tried for once more`() {
+    @Test func `an upkeep that ends during a pause makes one more attempt for its callers`() {
         var machine = maintained()
         _ = machine.connect(7)
         _ = machine.attemptFailed(1)

@@ -30,7 +30,7 @@ import Testing
         #expect(values.failures.isEmpty)
     }
 
-    @Test func `each change is told with the value before`() async throws {
+    @Test func `each change is reported with the value before`() async throws {
         let values = try await strap.values([.readAndNotify(Bench.level)])
         var changes = values.changes(of: Bench.level).makeAsyncIterator()
         #expect(try await changes.next() == ValueChange(old: nil, new: 50))
@@ -57,7 +57,7 @@ import Testing
         await expectError(.cancelled) { while try await changes.next() != nil {} }
     }
 
-    @Test func `without the initial value only changes are told`() async throws {
+    @Test func `without the initial value, only changes are reported`() async throws {
         let values = try await strap.values([.readAndNotify(Bench.level)])
         var changes = values.changes(of: Bench.level, initial: false).makeAsyncIterator()
         await bench.backend.notify([7], from: 2)
@@ -195,7 +195,7 @@ import Testing
         #expect(try await second.value.value(of: Bench.level) == 50)
     }
 
-    @Test func `changed services are read anew`() async throws {
+    @Test func `changed services are read again`() async throws {
         let values = try await strap.values([.read(Bench.setting)])
         var changes = values.changes(of: Bench.setting).makeAsyncIterator()
         #expect(try await changes.next()?.new == [1, 2])
@@ -210,7 +210,7 @@ import Testing
         await bench.backend.script(.read, .hold, .hold)
         let late = Task { try await strap.values([.read(Bench.level)], timeout: .seconds(3)) }
         await bench.backend.asked(.read)
-        // What is left of the time is measured once the link is up, which may be after this point.
+        // The remaining time is measured once the link is up, which may be after this point.
         let ticking = Task { [bench] in
             while !Task.isCancelled {
                 bench.clock.advance(by: .seconds(3))
@@ -227,7 +227,7 @@ import Testing
         await expectError(.cancelled) { try await given.value }
     }
 
-    @Test func `a peripheral that is not heard is not found`() async throws {
+    @Test func `a peripheral that does not advertise is not found`() async throws {
         await bench.backend.script(.connect, .fail(Bench.error(.peripheralNotFound)))
         let reading = Task { try await strap.values([.read(Bench.level)]) }
         await bench.backend.asked(.startDiscovery)
@@ -236,7 +236,7 @@ import Testing
         await expectError(.peripheralNotFound) { try await reading.value }
     }
 
-    @Test func `a failure to become ready is thrown to those who ask later as well`() async throws {
+    @Test func `a failure to become ready is also thrown to later callers`() async throws {
         let values = try await strap.values([.read(Bench.level)])
         await bench.backend.script(.discoverServices, .fail(Bench.error(.failed)))
         try await bench.maintain()

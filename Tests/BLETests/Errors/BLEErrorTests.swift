@@ -93,7 +93,7 @@ import Testing
         #expect(BLEError(ATTError.unlikelyError).remedy == nil)
     }
 
-    @Test func `security answers are told from others`() {
+    @Test func `answers about security are distinguished from others`() {
         let all = (UInt8.min...UInt8.max).map(ATTError.init(rawValue:))
         #expect(all.filter(\.isSecurity).map(\.rawValue) == [0x05, 0x08, 0x0C, 0x0F])
     }

@@ -39,12 +39,12 @@ import Testing
         #expect(try await request.value == [9])
     }
 
-    @Test func `what came before the request is no answer`() async throws {
+    @Test func `an indication before the request is not its answer`() async throws {
         let others = try await strap.notifications(Bench.setting)
         await bench.backend.script(.write, .hold)
         let writing = Task { [strap] in try await strap.write([0], to: Bench.setting) }
         await bench.backend.asked(.write)
-        // It queues up behind the other write, and hears meanwhile.
+        // The request waits behind the other write, and receives indications meanwhile.
         let request = Task { [strap] in try await strap.request([1], on: Bench.setting) }
         await bench.clock.sleepers(2)
         await bench.backend.notify([8], from: 14)

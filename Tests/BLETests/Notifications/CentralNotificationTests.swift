@@ -31,7 +31,7 @@ import Testing
         let other = try await strap.notifications(Bench.level)
         let reading = Task { try await stream.reduce(into: [UInt8]()) { $0.append($1) } }
         await bench.backend.notify([5], from: 2)
-        // Another reader is left: the peripheral goes on.
+        // Another reader is left, so the peripheral continues.
         await stream.end()
         #expect(try await reading.value == [5])
         #expect(await bench.backend.count(.stopNotifications) == 0)
@@ -48,7 +48,7 @@ import Testing
         for try await _ in other {}
         await other.end()
         #expect(await bench.backend.count(.stopNotifications) == 1)
-        // A new subscription starts anew.
+        // A new subscription starts them again.
         _ = try await strap.notifications(Bench.level)
         #expect(await bench.backend.count(.startNotifications) == 2)
     }
@@ -108,7 +108,7 @@ import Testing
                 #expect(try await values.next() == 1)
             }
             first = nil
-            // What the end of the first has set in motion is over when this is.
+            // When this has ended, so have all steps that the end of the first one has started.
             for _ in 0..<10 { _ = try await strap.read(Bench.setting) }
             #expect(await bench.backend.calls(.startNotifications, .stopNotifications) == [.startNotifications(2)])
             await bench.backend.notify([2], from: 2)
@@ -200,7 +200,7 @@ import Testing
         withExtendedLifetime(stream) {}
     }
 
-    @Test func `a start that nobody waits for any more is undone`() async throws {
+    @Test func `a start without callers is undone`() async throws {
         await bench.backend.script(.startNotifications, .hold)
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
@@ -241,7 +241,7 @@ import Testing
         await expectError(.disconnected) { try await reader.value }
     }
 
-    @Test func `the end of the link fails who is just subscribing`() async throws {
+    @Test func `the end of the link fails a subscription that is being started`() async throws {
         await bench.backend.script(.startNotifications, .ignore)
         let subscriber = try await subscribing()
         await bench.backend.asked(.startNotifications)
@@ -256,7 +256,7 @@ import Testing
         await expectError(.disconnected) { try await values.next() }
     }
 
-    @Test func `after the end of the link a subscription starts anew`() async throws {
+    @Test func `after the end of the link, a subscription starts again`() async throws {
         var old = try await strap.notifications(Bench.level).makeAsyncIterator()
         await bench.dropLink()
         var new = try await strap.notifications(Bench.level).makeAsyncIterator()

@@ -36,7 +36,7 @@ import Testing
         var iterator = values.makeAsyncIterator()
         #expect(await bench.backend.offer([1], from: 2) == true)
         #expect(await bench.backend.offer([2], from: 2) == false)
-        // What the socket brings all the same is not lost.
+        // Packets that still arrive through the socket are not lost.
         #expect(await bench.backend.offer([3], from: 2) == false)
         #expect(await bench.backend.resumed == [])
         #expect(try await [iterator.next(), iterator.next(), iterator.next()] == [[1], [2], [3]])
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [BLEError.Code.notSupported, .busy])
-    func `where there is no socket to be had values come the standard way`(_ code: BLEError.Code) async throws {
+    func `without a socket, values come as signals`(_ code: BLEError.Code) async throws {
         await bench.backend.script(.acquireNotifications, .fail(Bench.error(code)))
         var values = try await subscribe().makeAsyncIterator()
         #expect(
@@ -119,7 +119,7 @@ import Testing
 
     private func writer() async throws -> PacketWriter<[UInt8]> { try await strap.packetWriter(to: Bench.command) }
 
-    @Test func `a writer sends without asking anybody`() async throws {
+    @Test func `a writer sends without a call of the backend`() async throws {
         let writer = try await writer()
         #expect(writer.maximumLength == 5)
         for number in UInt8(0)..<10 { try await writer.write([number]) }
@@ -184,7 +184,7 @@ import Testing
         await expectError(.shutDown) { try await ended.write([1]) }
     }
 
-    @Test func `a writer that nobody waits for any more is closed`() async throws {
+    @Test func `a writer without a caller is closed`() async throws {
         await bench.backend.script(.acquireWriting, .ignore)
         let opening = Task { try await writer() }
         await bench.backend.asked(.acquireWriting)

@@ -3,7 +3,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// Notifications that end although the link is up, or while it is being made, and what is restored of them.
+/// Notifications that end although the link is up, or while it is being made, and their restoration.
 @Suite(.hangLimit) struct RestoreTests {
     private let bench: Bench
     private var strap: Peripheral { bench.strap }
@@ -38,7 +38,7 @@ import Testing
         await bench.backend.script(.startNotifications, .succeed, .hold)
         await bench.dropLink()
         await bench.backend.asked(.startNotifications, 4)
-        // Which of the two is restored first is not said.
+        // Either of the two may be restored first.
         let first = await bench.backend.calls(.startNotifications)[2]
         await bench.backend.emit(ended(first == .startNotifications(2) ? 2 : 14))
         #expect(await strap.connectionState == .connecting)

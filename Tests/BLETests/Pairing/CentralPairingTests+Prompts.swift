@@ -10,7 +10,7 @@ extension CentralPairingTests {
         let strap = try await strap()
         #expect(await ask(.authorizePairing, strap) == .refuse)
         try await strap.connect()
-        // A link alone is no reason: whoever has taken the peripheral's place may ask, too.
+        // A link alone is not enough: another device that has taken the peripheral's place may ask, too.
         #expect(await ask(.authorizePairing, strap) == .refuse)
         for operation in [ScriptedBackend.Operation.read, .pair] {
             await backend.script(operation, .hold)
@@ -43,7 +43,7 @@ extension CentralPairingTests {
         #expect(await ask(.authorizePairing, strap) == .accept)
     }
 
-    @Test func `what waits for the end of a prompt while it shows is told of it`() async throws {
+    @Test func `a caller that waits for the end of a prompt is notified of it`() async throws {
         actor Sign: PairingDelegate {
             private var ended: [CheckedContinuation<Void, Never>] = []
             private(set) var shown: [Int] = []
@@ -66,12 +66,12 @@ extension CentralPairingTests {
         try await strap.connect()
         #expect(await ask(.show(Self.number, entered: 0), strap) == .accept)
         await until { await sign.shown == [0] }
-        // What follows one that is deaf to its cancellation waits, and is not shown any more.
+        // The prompt after one that ignores its cancellation waits, and is no longer shown.
         let next = Task { await ask(.show(Self.number, entered: 1), strap) }
         try await sign.hasToEnd.wait()
         try await strap.disconnect()
         #expect(await next.value == .accept)
-        // Its end is told, and there is nothing in the way of the next.
+        // Its end is reported, and the next one can be shown.
         try await strap.connect()
         #expect(await ask(.show(Self.number, entered: 3), strap) == .accept)
         await until { await sign.shown.last == 3 }

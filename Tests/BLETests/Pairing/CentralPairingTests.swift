@@ -7,7 +7,7 @@ import Waiting
 /// A central's policy about pairing, on a scripted backend and a clock that the test moves.
 @Suite(.hangLimit)
 struct CentralPairingTests {
-    /// Answers when it is told to, and remembers what it was asked and shown.
+    /// Answers on demand, and records the prompts that it was asked and shown.
     actor User: PairingDelegate {
         private(set) var events: [String] = []
         private var observers: [(count: Int, outcome: Outcome<Void>)] = []
@@ -15,7 +15,7 @@ struct CentralPairingTests {
 
         func say(_ answer: Bool) { self.answer.deliver(.success(answer)) }
 
-        /// Returns once so much has happened.
+        /// Returns once that many prompts have been recorded.
         func until(_ count: Int) async throws {
             guard events.count < count else { return }
             let outcome = Outcome<Void>()
@@ -60,7 +60,7 @@ struct CentralPairingTests {
         await backend.agent.answer(peripheral.id, prompt)
     }
 
-    /// What a task threw.
+    /// The error that a task threw.
     func failing(_ work: @escaping @Sendable () async throws -> Void) -> Task<BLEError?, Never> {
         Task {
             do {
@@ -82,7 +82,7 @@ struct CentralPairingTests {
         #expect(try await strap.isPaired)
     }
 
-    @Test func `who is paired is not connected to`() async throws {
+    @Test func `a paired peripheral is not connected to`() async throws {
         let strap = try await strap()
         try await strap.pair()
         try await strap.disconnect()
@@ -100,7 +100,7 @@ struct CentralPairingTests {
         #expect(await backend.count(.disconnect) == 1)
     }
 
-    @Test func `a failed pairing leaves the link that somebody else wanted`() async throws {
+    @Test func `a failed pairing leaves the link of another caller`() async throws {
         let strap = try await strap()
         try await strap.connect()
         await backend.script(.pair, .fail(.pairingFailed("scripted")))
@@ -161,7 +161,7 @@ struct CentralPairingTests {
         #expect(await second.value?.code == .alreadyPaired)
     }
 
-    @Test func `unpairing ends the link first, and does nothing where there is no bond`() async throws {
+    @Test func `unpairing ends the link first, and does nothing without a bond`() async throws {
         let strap = try await strap()
         try await strap.unpair()
         #expect(await backend.count(.unpair) == 0)

@@ -14,7 +14,7 @@ import Testing
         #expect(try await strap.read(Bench.level) == 77)
         bench.clock.advance(by: .seconds(4))
         #expect(try await strap.lastRead(Bench.level) == LastRead(value: 77, age: .seconds(4)))
-        // Neither a notification, nor a part, nor a read that fails.
+        // A notification, a part and a failed read are not recorded.
         let stream = try await strap.notifications(Bench.level)
         await bench.backend.notify([5], from: 2)
         for try await _ in stream { break }

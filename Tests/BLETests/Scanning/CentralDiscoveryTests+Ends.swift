@@ -53,7 +53,7 @@ extension CentralDiscoveryTests {
 
     // MARK: Ends
 
-    @Test func `a failing start fails the scan, and the next one starts anew`() async throws {
+    @Test func `a failing start fails the scan, and the next one starts again`() async throws {
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.busy)))
         let failing = await scanning()
         await expectError(.busy) { try await failing.value }
@@ -97,7 +97,7 @@ extension CentralDiscoveryTests {
     @Test func `a deadline ends the wait for a scan that does not start`() async throws {
         await bench.backend.script(.startDiscovery, .hold)
         let scan = await scanning()
-        await bench.clock.sleepers(2)  // its deadline, and its watch for the silent
+        await bench.clock.sleepers(2)  // its deadline, and its check for silent peripherals
         bench.clock.advance(by: .seconds(30))
         await expectError(.timedOut) { try await scan.value }
         await bench.backend.release(.startDiscovery)
@@ -152,7 +152,7 @@ extension CentralDiscoveryTests {
             var events: Events = bench.central.discoveryEvents().makeAsyncIterator()
             return try await events.next()
         }
-        await bench.clock.sleepers(2)  // its deadline, and its watch for the silent
+        await bench.clock.sleepers(2)  // its deadline, and its check for silent peripherals
         await bench.backend.release(.stopDiscovery, Bench.error(.failed))
         for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
         #expect(await bench.backend.count(.startDiscovery) == 2)

@@ -12,12 +12,12 @@ import Testing
 
     init() async throws { bench = try await Bench() }
 
-    /// Says something of a peripheral, as heard on the radio.
+    /// Reports an advertisement of a peripheral, as from the radio.
     func hear(_ peripheral: Peripheral, _ advertisement: Advertisement) async {
         await bench.backend.emit(.advertisementReceived(peripheral.id, advertisement))
     }
 
-    /// A task that reads the next event of a peripheral, whose scan the backend has been asked for when this returns.
+    /// A task that reads the next event of a peripheral. When this returns, the backend has been asked for the scan.
     func scanning(
         _ criteria: DiscoveryCriteria = .any, asked count: Int = 1
     ) async -> Task<DiscoveryEvent?, any Error> {
@@ -84,7 +84,7 @@ import Testing
     @Test func `scans that want the same share one start`() async throws {
         let first = await scanning()
         let second = await scanning()
-        await bench.clock.sleepers(2)  // Both watch for the silent.
+        await bench.clock.sleepers(2)  // Both check for silent peripherals.
         await hear(strap, advertisement)
         #expect(try await found(first.value) == strap)
         await until {
@@ -147,7 +147,7 @@ import Testing
         #expect(found(events[2]) == bench.lamp)
     }
 
-    @Test func `with duplicates everything that is heard is told`() async throws {
+    @Test func `with duplicates, every advertisement is reported`() async throws {
         let reader = Task { [bench] in
             var events: Events = bench.central.discoveryEvents(duplicates: true).makeAsyncIterator()
             return [try await events.next(), try await events.next()]
@@ -160,7 +160,7 @@ import Testing
         #expect(updated(events[1])?.advertisement == advertisement)
     }
 
-    /// The events after the first of a scan that has found the strap and watches for the silent.
+    /// The events after the first one, of a scan that has found the strap and checks for silent peripherals.
     func watching(staleAfter: Duration = .seconds(8)) async throws -> Events {
         var events = bench.central.discoveryEvents(staleAfter: staleAfter).makeAsyncIterator()
         let radio = Task {

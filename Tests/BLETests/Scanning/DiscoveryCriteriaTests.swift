@@ -66,24 +66,24 @@ import Testing
     }
 
     @Test(arguments: [(nil, true), (true, true), (false, false)] as [(Bool?, Bool)])
-    func `only who is known not to be connectable is not`(_ isConnectable: Bool?, _ matches: Bool) {
+    func `only a peripheral that is known not to be connectable is left out`(_ isConnectable: Bool?, _ matches: Bool) {
         #expect(DiscoveryCriteria.connectable.matches(Advertisement(isConnectable: isConnectable)) == matches)
     }
 
     @Test(arguments: [(-80, true), (-81, false), (20, true), (127, false), (nil, false)] as [(Int?, Bool)])
-    func `the window's ends are included, and 127 is no strength`(_ rssi: Int?, _ matches: Bool) {
+    func `the window's ends are included, and 127 is not a strength`(_ rssi: Int?, _ matches: Bool) {
         #expect(DiscoveryCriteria.rssi(-80...20).matches(Advertisement(rssi: rssi)) == matches)
         #expect(DiscoveryCriteria.rssi(atLeast: -80).matches(Advertisement(rssi: rssi)) == matches)
     }
 
-    @Test func `a strength of 127 is none, however it comes`() {
+    @Test func `a strength of 127 is unknown, from any source`() {
         #expect(Advertisement(rssi: 127).rssi == nil)
         var advertisement = Advertisement(rssi: -50)
         advertisement.rssi = 127
         #expect(advertisement.rssi == nil)
     }
 
-    @Test func `whoever has no name has none that fits`() {
+    @Test func `a peripheral without a name does not match a name`() {
         #expect(!DiscoveryCriteria.name("").matches(Advertisement()))
         #expect(!DiscoveryCriteria.name(containing: "a").matches(Advertisement()))
     }

@@ -47,7 +47,8 @@ import Testing
         #expect(tracker.record(strap, advertisement, now: .zero) == .updated)
     }
 
-    @Test func `what does not meet the criteria is not heard, and does not keep a peripheral from getting lost`() {
+    @Test func `advertisements that do not meet the criteria are ignored, and do not prevent the loss of a peripheral`()
+    {
         var tracker = tracker(DiscoveryCriteria(minimumRSSI: -80))
         #expect(tracker.record(strap, Advertisement(rssi: -90), now: .zero) == nil)
         #expect(tracker.removeStale(now: .seconds(60)) { _ in false } == [])
@@ -72,7 +73,7 @@ import Testing
         #expect(tracker.removeStale(now: .seconds(15)) { _ in false } == [strap])
     }
 
-    @Test func `a peripheral is lost once, and found anew`() {
+    @Test func `a peripheral is lost once, and found again`() {
         var tracker = tracker()
         _ = tracker.record(strap, advertisement, now: .zero)
         #expect(tracker.removeStale(now: .seconds(8)) { _ in false } == [strap])
@@ -90,13 +91,13 @@ import Testing
         #expect(tracker.removeStale(now: .seconds(68)) { _ in false } == [ids[2]])
     }
 
-    @Test func `without an interval nobody is lost`() {
+    @Test func `without an interval, no peripheral is lost`() {
         var tracker = tracker(staleAfter: nil)
         _ = tracker.record(strap, advertisement, now: .zero)
         #expect(tracker.removeStale(now: .seconds(1_000_000)) { _ in false } == [])
     }
 
-    @Test func `only a reported peripheral can be removed, and is found anew`() {
+    @Test func `only a reported peripheral can be removed, and is found again`() {
         var tracker = tracker(DiscoveryCriteria(minimumRSSI: -80))
         _ = tracker.record(lamp, Advertisement(rssi: -90), now: .zero)
         _ = tracker.record(strap, advertisement, now: .zero)

@@ -141,7 +141,7 @@ import Testing
         #expect(error?.message.hasSuffix("the daemon is not running") == true)
         #expect(error?.remedy == "Start it.")
         #expect((error?.cause as? BLEError)?.code == .bluetoothLost)
-        // What was waited for before is no reason later.
+        // An earlier wait is not the reason of a later error.
         await bench.backend.emit(.adapterStateChanged(.poweredOn))
         let again = Task { try await bench.central.first(matching: .any, timeout: .seconds(5)) }
         await bench.clock.sleepers(1, for: .seconds(5))

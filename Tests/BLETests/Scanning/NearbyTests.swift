@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(-80, true), (-81, false), (nil, false)] as [(Int?, Bool)])
-    func `near is what is heard with -80 dBm`(_ rssi: Int?, _ isNear: Bool) async throws {
+    func `a peripheral of -80 dBm is near`(_ rssi: Int?, _ isNear: Bool) async throws {
         var lists = try await near(bench.central.nearby())
         let other = bench.central.peripheral(Peripheral.ID(rawValue: "other"))
         await hear(other, rssi)
@@ -75,7 +75,7 @@ import Testing
                 == [.startDiscovery(DiscoveryFilter(minimumRSSI: -70, tolerance: .milliseconds(20)))])
     }
 
-    @Test func `who is silent, or heard weakly, for 8 s leaves the list, and comes back as its last`() async throws {
+    @Test func `a peripheral that is silent or weak for 8 s leaves the list, and comes back at its end`() async throws {
         var lists = try await near(bench.central.nearby())
         bench.clock.advance(by: .seconds(4))
         await bench.clock.sleepers(1)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await ids(lists.next()) == [lamp, strap])
     }
 
-    @Test func `who has a link stays in the list`() async throws {
+    @Test func `a peripheral with a link stays in the list`() async throws {
         try await strap.connect()
         var lists = try await near(bench.central.nearby(staleAfter: .zero))
         bench.clock.advance(by: .seconds(60))

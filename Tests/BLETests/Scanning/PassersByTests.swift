@@ -5,12 +5,12 @@ import Testing
 
 @testable import BLE
 
-/// What a central keeps of those that come by once.
+/// The state that a central keeps of peripherals that pass by once.
 @Suite(.hangLimit) struct PassersByTests {
     @Test func `a day of 100,000 addresses leaves nothing behind`() async throws {
         let bench = try await Bench()
         await bench.backend.set([77], of: 2)
-        // One scan follows who is near, one only finds; both are read slowly.
+        // One scan follows the peripherals nearby, one only discovers; both are read slowly.
         let scans = [Duration.seconds(30), nil].map { staleAfter in
             Task { [bench] in
                 for try await _ in bench.central.discoveryEvents(duplicates: true, staleAfter: staleAfter) {
@@ -29,7 +29,7 @@ import Testing
             try await guest.connect()
             _ = try await guest.read(Bench.level)
             try await guest.disconnect()
-            // bluetoothd forgets what is silent.
+            // bluetoothd forgets silent devices.
             for id in last { await bench.backend.emit(.peripheralRemoved(id)) }
             last = ids
             bench.clock.advance(by: .milliseconds(86_400))

@@ -143,7 +143,8 @@ import Waiting
         #expect(scanning.wanted == nil)
     }
 
-    @Test func `each scan is told once what it waits for, also one that begins between two interruptions`() async throws
+    @Test func `each scan gets the reason of its wait once, also one that begins between two interruptions`()
+        async throws
     {
         let told = SharedValue<[String]>([])
         func scan(_ name: String) -> Scanning.Scan {

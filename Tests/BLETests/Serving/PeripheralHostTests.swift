@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// A host over a backend that does what the test says.
+/// A host on a backend that the test controls.
 @Suite(.hangLimit) struct PeripheralHostTests {
     private let clock = ManualClock()
     private let backend = ServingBackend()
@@ -34,7 +34,7 @@ import Testing
         AttributeRequest(central: central, attMTU: attMTU, offset: offset)
     }
 
-    /// What a read is rejected with.
+    /// The error that a read is rejected with.
     private func rejection(ofReading request: AttributeRequest) async -> ATTError? {
         do throws(ATTError) {
             _ = try await backend.read(request)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// What a write is rejected with.
+    /// The error that a write is rejected with.
     private func rejection(
         of value: [UInt8], _ request: AttributeRequest? = nil, descriptor: Int? = nil
     ) async -> ATTError? {
@@ -58,7 +58,7 @@ import Testing
 
     // MARK: Reads
 
-    @Test func `a value that changes while it is read in parts is read as it was, and anew from the start`()
+    @Test func `a value that changes while it is read in parts is read unchanged, and the new one from its start`()
         async throws
     {
         let host = try await host()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `a flood of writes is rejected, and told once`() async throws {
+    @Test func `a flood of writes is rejected, and reported once`() async throws {
         let host = try await host(waitingWrites: 2)
         var events = await host.events().makeAsyncIterator()
         let written = SharedValue(0)
@@ -246,7 +246,7 @@ import Testing
             _ = try await backend.read(request(0, 23, central: Self.other))
             try await served.setValue([UInt8](repeating: 1, count: 100), of: Self.value)
             #expect(await backend.notified.count == 1)
-            // When all lengths are known, what fits none is refused.
+            // When all lengths are known, a value that fits none is refused.
             _ = try await backend.read(request(0, 100))
             let refused = await expectError(.invalidLength) {
                 try await served.notify([UInt8](repeating: 1, count: 98), from: Self.value)
@@ -403,7 +403,7 @@ import Testing
                     #expect((error.cause as? BLEError)?.code == .timedOut)
                     break
                 }
-                // For the next subscriber, the handler runs anew.
+                // For the next subscriber, the handler runs again.
                 #expect(begun.value == Int(number))
                 #expect(try await served.subscribers(of: Self.value) == [nil])
                 try await served.setValue([number], of: Self.value)

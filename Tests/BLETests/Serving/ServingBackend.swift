@@ -1,7 +1,7 @@
 import BLE
 import BLETestSupport
 
-/// A stack in the peripheral role that accepts everything, and refuses what it is told to.
+/// A stack in the peripheral role that accepts every call, except those that a test makes it refuse.
 actor ServingBackend: PeripheralBackend {
     nonisolated let limits: PeripheralLimits
 
@@ -20,10 +20,10 @@ actor ServingBackend: PeripheralBackend {
     private(set) var registrations = 0
     private(set) var unregistered: [Int] = []
     private(set) var notified: [([UInt8], ServedAttribute)] = []
-    /// What was sent past the executor, if the stack has such a way.
+    /// The values that were sent outside the executor, if the stack supports that.
     let sentDirectly: SharedValue<[[UInt8]]>?
     private(set) var isShutDown = false
-    /// What accepts channels, and what ends that.
+    /// The closure that accepts channels, and the one that ends the listener.
     private var accept: (@Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void)?
     private var endListening: (@Sendable (BLEError) -> Void)?
 

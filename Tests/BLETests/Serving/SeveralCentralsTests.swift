@@ -35,7 +35,7 @@ import Testing
         await host.shutDown()
     }
 
-    /// What a write is rejected with.
+    /// The error that a write is rejected with.
     private func rejection(
         of value: [UInt8], by central: Peripheral.ID = central, link: CentralLink? = nil
     ) async -> ATTError? {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a handler is cancelled before its service is told of the end of the link`() async throws {
+    @Test func `a handler is cancelled before its service is notified of the end of the link`() async throws {
         let order = SharedValue<[String]>([])
         let characteristic = CharacteristicDefinition(
             Self.uuid, .write,
@@ -188,7 +188,7 @@ import Testing
             await until { await backend.indicating == 2 }
             await backend.confirm(.success(()), by: Self.other)
             try await indication.value
-            // Its own wait for each other.
+            // Its own requests wait for each other.
             #expect(await backend.notified.count == 2)
             await backend.confirm(.success(()), by: Self.central)
             await until { await backend.indicating == 1 }

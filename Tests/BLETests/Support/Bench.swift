@@ -50,13 +50,13 @@ struct Bench {
     /// Another peripheral, with the same services.
     var lamp: Peripheral { central.peripheral(Peripheral.ID(rawValue: "lamp")) }
 
-    /// An error as a test invents it.
+    /// An error for tests.
     static func error(_ code: BLEError.Code) -> BLEError { BLEError(code, "scripted") }
 
     /// The link to the strap ends by itself.
     func dropLink() async { await backend.emit(.linkEnded(strap.id, Self.error(.disconnected))) }
 
-    /// Keeps the link to the strap up, without pauses where they are not what the test is about.
+    /// Keeps the link to the strap up, without pauses if the test is not about them.
     func maintain(_ initial: Duration = .zero) async throws {
         try await strap.setConnectionPolicy(
             .maintained(backoff: Backoff(initial: initial, factor: 2, maximum: .seconds(4))))

@@ -4,9 +4,9 @@ import Logging
 import Synchronization
 import Waiting
 
-/// A backend that answers as a test tells it and writes down what it is asked.
+/// A backend that gives the answers of a test, and records its calls.
 actor ScriptedBackend: CentralBackend {
-    /// What a backend can be asked.
+    /// The operations of a backend.
     enum Operation: Hashable {
         case start, shutDown, adapters, setPowered, setAlias, startDiscovery, stopDiscovery, connect, disconnect,
             discoverServices
@@ -15,7 +15,7 @@ actor ScriptedBackend: CentralBackend {
         case pair, unpair, pairingState, set
     }
 
-    /// What it was asked.
+    /// The recorded calls.
     enum Call: Hashable {
         case start, shutDown, adapters, stopDiscovery
         case setPowered(Bool, String?)
@@ -73,13 +73,13 @@ actor ScriptedBackend: CentralBackend {
         }
     }
 
-    /// How it answers.
+    /// The answer to a call.
     enum Behavior {
         case succeed
         case fail(BLEError)
         /// Once it is released, or with `cancelled` when it is cancelled.
         case hold
-        /// Once it is released, deaf to cancellation.
+        /// Once it is released; cancellation has no effect.
         case ignore
     }
 
@@ -94,12 +94,12 @@ actor ScriptedBackend: CentralBackend {
     private var attMTU = 247
     private var channels: [UInt16: @Sendable ([UInt8]) -> Bool] = [:]
     private(set) var resumed: [UInt16] = []
-    /// What ``acquireWriting(to:)`` and ``openChannel(_:_:to:)`` give.
+    /// The channel that ``acquireWriting(to:)`` and ``openChannel(_:_:to:)`` return.
     let channel = ScriptedChannel()
     private var known: [KnownPeripheral] = []
     private var database = GATTDatabase(services: [])
     private var paired: Set<Peripheral.ID> = []
-    /// Whom it asks while it pairs.
+    /// The agent that it asks while it pairs.
     private(set) var agent = PairingAgent.none
 
     // MARK: The test's side
@@ -120,7 +120,7 @@ actor ScriptedBackend: CentralBackend {
     private let allowed = Mutex(BackendLimits())
     nonisolated var limits: BackendLimits { allowed.withLock(\.self) }
 
-    /// Returns once an operation has been asked so many times, or the test's time is up.
+    /// Returns once an operation has been called that many times, or the test's time is up.
     func asked(_ operation: Operation, _ count: Int = 1) async {
         guard self.count(operation) < count else { return }
         let outcome = Outcome<Void>()
@@ -133,7 +133,7 @@ actor ScriptedBackend: CentralBackend {
     /// The calls of some operations.
     func calls(_ operations: Operation...) -> [Call] { calls.filter { operations.contains($0.operation) } }
 
-    /// How many calls are held.
+    /// The number of calls that are held.
     var heldCount: Int { held.count }
 
     /// Answers the oldest call of an operation that is held; with the error if one is given.
@@ -156,7 +156,7 @@ actor ScriptedBackend: CentralBackend {
     /// A value over a channel; whether there is room for more.
     func offer(_ value: [UInt8], from handle: UInt16) -> Bool? { channels[handle]?(value) }
 
-    /// Writes a call down. Returns how it is answered.
+    /// Records a call. Returns its answer.
     private func record(_ call: Call) -> Behavior {
         calls.append(call)
         observers.removeAll { observer in

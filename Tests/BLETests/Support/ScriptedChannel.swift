@@ -2,7 +2,7 @@ import BLE
 import Synchronization
 import Waiting
 
-/// A channel that takes as many packets as a test lets it.
+/// A channel that takes as many packets as a test allows.
 final class ScriptedChannel: ChannelTransport {
     private struct State {
         var room = Int.max
@@ -22,10 +22,10 @@ final class ScriptedChannel: ChannelTransport {
 
     var packets: [[UInt8]] { state.withLock { $0.packets } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
-    /// How many wait for room.
+    /// The number of senders that wait for room.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Takes so many packets more.
+    /// Takes that many more packets.
     func setRoom(_ room: Int) {
         let waiters = state.withLock { state in
             state.room = room
@@ -68,7 +68,7 @@ final class ScriptedChannel: ChannelTransport {
     func drain() {}
     func resume() { state.withLock { $0.resumed += 1 } }
 
-    /// How often the reader had room again.
+    /// The number of times that the reader had room again.
     var resumeCount: Int { state.withLock { $0.resumed } }
     /// Delivers a packet as the other side's. Returns whether there is room for another.
     func receive(_ packet: [UInt8]) -> Bool { state.withLock { $0.deliver }?(packet) ?? false }

@@ -53,7 +53,7 @@ import Testing
         #"{"rssi":"strong"}"#, #"{"advertisingIntervalMilliseconds":-1}"#,
         #"{"advertisingIntervalMilliseconds":1e300}"#,
     ])
-    func `what is no advertisement is refused`(_ text: String) {
+    func `an invalid advertisement is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try read(text, as: Advertisement.self) }
     }
 

@@ -24,7 +24,7 @@ import Testing
         #expect(Hex.bytes(text) == [0x0A, 0xF9, 0x1C])
     }
 
-    @Test(arguments: ["", "0x"]) func `nothing is no bytes`(_ text: String) {
+    @Test(arguments: ["", "0x"]) func `an empty text is no bytes`(_ text: String) {
         #expect(Hex.bytes(text) == [])
     }
 

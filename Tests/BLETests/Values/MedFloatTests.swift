@@ -66,7 +66,7 @@ import Testing
         #expect(MedFloat16(1.0 / 3).description == "0.3333" || MedFloat16(1.0 / 3).description == "0.333")
     }
 
-    @Test func `what is too large is infinite, and what is none is none`() {
+    @Test func `a number that is too large is infinite, and NaN stays NaN`() {
         #expect(MedFloat16(1e11) == .infinity)
         #expect(MedFloat16(-1e11) == .negativeInfinity)
         #expect(MedFloat32(.infinity) == .infinity)

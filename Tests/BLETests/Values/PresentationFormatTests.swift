@@ -29,7 +29,7 @@ import Testing
         await expectError(.invalidValue) { try PresentationFormat(bytes: [UInt8](repeating: 1, count: count)) }
     }
 
-    @Test func `a unit without a short form is none`() {
+    @Test func `a unit without a short form is encoded as unitless`() {
         let unit = BluetoothUUID(high: 1, low: 2)
         #expect(PresentationFormat(format: .uint8, unit: unit).bytes == [4, 0, 0x00, 0x27, 1, 0, 0])
     }

@@ -104,7 +104,7 @@ import Testing
 
     private enum Level: UInt8, ValueCodable { case low = 1, high }
 
-    @Test func `a number without a meaning is no choice`() async throws {
+    @Test func `a number without a meaning is not a choice`() async throws {
         #expect(try Level(bytes: [2]) == .high)
         #expect(try Level.low.encoded() == [1])
         await expectError(.invalidValue) { try Level(bytes: [3]) }

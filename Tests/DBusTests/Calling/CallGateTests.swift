@@ -68,7 +68,7 @@ struct CallGateTests {
         }
     }
 
-    @Test func `who leaves the line loses the turn, and who is under way keeps the place`() {
+    @Test func `a call that leaves the queue loses its turn, and one under way keeps its place`() {
         var gate = CallGate()
         let long = (0..<CallGate.longCapacity + 2).map { gate.join(.long, object: "/\($0)") }
         _ = Self.turns(&gate)

@@ -113,7 +113,7 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `a service that is not there, and one that leaves, are told apart from other errors`() async throws {
+    @Test func `a missing service, and one that leaves, are distinguished from other errors`() async throws {
         try await withService { _, recorder in
             let missing = MethodCall("org.example.Nobody", "/", "org.example.Service", "Echo")
             let error = await #expect(throws: DBusError.self) {
@@ -156,7 +156,7 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `names that come and go are heard of`() async throws {
+    @Test func `names that come and go are reported`() async throws {
         let bus = try await PrivateBus()
         let recorder = try await Recorder(bus)
         try await recorder.session.listen(

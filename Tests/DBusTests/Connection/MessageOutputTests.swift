@@ -114,7 +114,7 @@ struct MessageOutputTests {
         try fixture.output.check([])
     }
 
-    @Test func `those who wait for room go on when there is some`() async throws {
+    @Test func `senders that wait for room continue when there is some`() async throws {
         let fixture = try Fixture()
         _ = fixture.fill()
         guard case .full = fixture.output.sendIfRoom([1]) else {
@@ -150,7 +150,7 @@ struct MessageOutputTests {
         }
     }
 
-    @Test func `a broken socket is told once`() throws {
+    @Test func `a broken socket is reported once`() throws {
         let fixture = try Fixture()
         shutdown(fixture.other.rawValue, Int32(SHUT_RDWR))
         #expect(!fixture.output.send([1]))
@@ -184,7 +184,7 @@ struct MessageOutputTests {
         #expect(closed?.kind == .disconnected)
     }
 
-    @Test func `descriptors that nobody has asked for are closed`() async throws {
+    @Test func `unexpected descriptors are closed`() async throws {
         var ends: [Int32] = [-1, -1]
         try #require(ble_stream_pair(&ends) == 0)
         let (kept, given) = (FileDescriptor(owning: ends[0]), ends[1])
@@ -247,7 +247,7 @@ struct MessageOutputTests {
         #expect(fixture.drain().bytes == sent)
     }
 
-    @Test func `who waits for room does not wait for what is held`() async throws {
+    @Test func `a sender that waits for room does not wait for held messages`() async throws {
         let fixture = try Fixture()
         fixture.output.hold()
         fixture.output.send([1])

@@ -31,7 +31,7 @@ import Testing
         #expect(pace.pause(at: start + .milliseconds(5)) == nil)
     }
 
-    @Test func `while messages are frequent, nobody looks whether one has arrived`() {
+    @Test func `while messages are frequent, the socket is not polled`() {
         var pace = pace(.milliseconds(5))
         let wait = pace.hasRead(2, isBehind: false, at: start)
         #expect(wait == .milliseconds(5))

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a descriptor is watched until it is cancelled, also if nobody holds the watch`() async throws {
+    @Test func `a descriptor is watched until it is cancelled, also if the watch is released`() async throws {
         let (ours, theirs) = try PacketSocket.pair()
         let seen = SharedValue(0)
         await onLoop {
@@ -31,7 +31,7 @@ import Testing
         withExtendedLifetime(theirs) {}
     }
 
-    @Test func `a watch that is cancelled releases its descriptor, also if somebody holds the watch`() async throws {
+    @Test func `a watch that is cancelled releases its descriptor, also if the watch is kept`() async throws {
         var (ours, theirs): (FileDescriptor?, FileDescriptor?) = try PacketSocket.pair()
         weak let watched = ours
         let watch = await onLoop { [ours] in

@@ -108,7 +108,7 @@ struct EventLoopTests {
         let ends = try PacketSocket.pair()
         let received = SharedValue(false)
         let sender = PacketSocket(ends.0, on: loop)
-        // Enqueues itself until the packet is there.
+        // Enqueues itself until the packet has arrived.
         @Sendable func spin() { if !received.value { loop.perform { spin() } } }
         await withCheckedContinuation { continuation in
             loop.perform {

@@ -7,7 +7,7 @@ import Testing
 @Suite(.hangLimit) struct PacketSocketTests {
     private let loop = EventLoop(name: "sockets")
 
-    /// What one end has seen.
+    /// The events of one end.
     private final class Seen: Sendable {
         struct State {
             var packets: [[UInt8]] = []
@@ -120,7 +120,7 @@ import Testing
         try await one.room()
         #expect(try one.send([3]))
         await close(other)
-        // It returns, and sending says what is the matter; the packets and the end wait for room.
+        // It returns, and sending throws the error; the packets and the end wait for room.
         try await one.room()
         #expect(throws: DBusError.self) { try one.send([4]) }
         #expect(seen.ended == 0)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `sending to nobody is an error`() async throws {
+    @Test func `sending to an end that has closed is an error`() async throws {
         let (reader, writer) = try await pair(Seen())
         await close(reader)
         #expect(throws: DBusError.self) { try writer.send([1]) }

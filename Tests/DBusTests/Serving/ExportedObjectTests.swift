@@ -6,7 +6,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// Objects that are served, called through libdbus and heard through another session.
+/// Objects that are served, called through libdbus and observed through another session.
 @Suite(.startsProcesses, .hangLimit)
 struct ExportedObjectTests {
     private static let name = "org.example.Served"
@@ -27,7 +27,7 @@ struct ExportedObjectTests {
         return session
     }
 
-    /// A session that owns the name and serves a thing at `/thing`; the number is the export's.
+    /// A session that owns the name and serves an object at `/thing`; the number is the export's.
     private func serve(_ bus: PrivateBus) async throws -> (session: BusSession, id: UInt32) {
         let session = try await session(bus)
         let object = ExportedObject(path: "/thing", interface: Self.description) { call in

@@ -74,7 +74,7 @@ private func read(_ message: IncomingMessage) throws -> [DBusValue] {
 
 struct MessageReaderTests {
     @Test(arguments: ["relat", "/a//b", "/a/b/", "/a/b-", "//abc", "/a\u{0}/b", "/a/é"])
-    func `a path that is none is not read`(_ path: String) throws {
+    func `an invalid path is not read`(_ path: String) throws {
         let right = Array("/a/bc".utf8)
         var bytes = try message([.objectPath("/a/bc")])
         let place = try #require(bytes.indices.last { bytes[$0...].starts(with: right) })
@@ -149,7 +149,7 @@ struct MessageReaderTests {
         #expect(received == sent)
     }
 
-    /// Whatever comes, it is read or refused; nothing outside of the message is touched (the address sanitizer watches).
+    /// Any bytes are read or refused; nothing outside of the message is touched (the address sanitizer checks that).
     @Test(arguments: 0..<50) func `damaged messages are refused`(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole = try message((0..<3).map { _ in .random(depth: 4, &random) })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DBus
 
-/// What is written, as GDBus and the reader of the same module read it.
+/// Written messages, read by GDBus and by the reader of the same module.
 struct MessageWriterTests {
     private func body(_ bytes: [UInt8]) throws -> [DBusValue] {
         var values: [DBusValue] = []
@@ -48,7 +48,7 @@ struct MessageWriterTests {
         }
     }
 
-    /// A bus disconnects whoever sends one of these.
+    /// A bus disconnects the sender of one of these.
     @Test(arguments: [
         DBusValue.string("a\u{0}b"), .objectPath("a"), .objectPath("/a/"), .signature("a"), .signature("{sv}"),
         .signature("a{vs}"), .signature("()"), .signature("(s"), .signature("z"), .structure([]),
