@@ -91,15 +91,15 @@ public protocol CentralBackend: Actor {
     /// Starts an operation on an attribute, before it returns.
     ///
     /// The central starts at most one operation on an attribute at a time, and any number on a peripheral: a stack that
-    /// takes one at a time has to queue them. While notifications are on, what a read returns is not also delivered as a
-    /// notification. When the link ends, the central fails the callers and cancels.
+    /// takes one at a time has to queue them. While notifications are on, what a read returns is not also delivered as
+    /// a notification. When the link ends, the central fails the callers and cancels.
     ///
     /// A backend with asynchronous functions uses ``startTask(completion:_:)``. Starting without a task saves the steps
     /// between the operation and its caller; ``isCurrent`` and ``taskExecutor`` save the others.
     ///
-    /// - Parameter completion: called once in the backend's isolation, possibly before this returns, with what was read,
-    ///   nothing for a write, or an error. The central then starts the next operation on the attribute: a reply to this
-    ///   one must not be taken for a reply to the next.
+    /// - Parameter completion: called once in the backend's isolation, possibly before this returns, with what was
+    ///   read, nothing for a write, or an error. The central then starts the next operation on the attribute: a reply
+    ///   to this one must not be taken for a reply to the next.
     /// - Returns: what cancels the operation, in the backend's isolation. The completion is still called, with any
     ///   result. Does nothing if the operation is complete.
     func start(

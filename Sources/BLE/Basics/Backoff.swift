@@ -91,8 +91,8 @@ extension Backoff {
 
     package var pauses: Pauses { Pauses(self) }
 
-    /// Runs `work` until it succeeds, or fails in a way that is final. Throws the last error, or `cancelled` if the task
-    /// is cancelled during a pause.
+    /// Runs `work` until it succeeds, or fails in a way that is final. Throws the last error, or `cancelled` if the
+    /// task is cancelled during a pause.
     ///
     /// - Parameter isWorthwhile: decides after an error whether to try again. Its second argument is the time spent in
     ///   pauses so far.

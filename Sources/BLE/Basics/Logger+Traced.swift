@@ -1,8 +1,8 @@
 package import Logging
 
 extension Logger {
-    /// Carries out an operation, and logs its beginning, and its end with the result and the time that it took, at trace
-    /// level.
+    /// Carries out an operation, and logs its beginning, and its end with the result and the time that it took, at
+    /// trace level.
     ///
     /// - Parameter elapsed: the time since some moment.
     package func traced<Value: Sendable, Failure: Error>(

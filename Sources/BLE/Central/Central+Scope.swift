@@ -3,8 +3,8 @@
 ///
 /// `body`, and what it awaits, runs on the backend's thread if it has one (``CentralBackend/taskExecutor``), as
 /// `BLEBlueZ`'s has. Values and advertisements then reach it without a switch between threads. In return, it must not
-/// block: nothing arrives, and no deadline ends, until it next awaits. Child tasks (`async let`, task groups) run there,
-/// too. A `Task { … }` and actors run elsewhere.
+/// block: nothing arrives, and no deadline ends, until it next awaits. Child tasks (`async let`, task groups) run
+/// there, too. A `Task { … }` and actors run elsewhere.
 ///
 /// ```swift
 /// try await withCentral(backend: .simulated(radio)) { central in

@@ -3,11 +3,11 @@ internal import Logging
 /// Errors of what the central does by itself, for which no caller waits.
 extension Central {
     /// The errors that no caller receives, from now on: failed attempts to reestablish a maintained or automatic link,
-    /// subscriptions that could not be restored, declared values that could not be read, connection handlers that threw,
-    /// and the loss of Bluetooth.
+    /// subscriptions that could not be restored, declared values that could not be read, connection handlers that
+    /// threw, and the loss of Bluetooth.
     ///
-    /// The central deals with each of them, most often by trying again; they are for a log or a user interface. Keeps the
-    /// newest 64 unread errors.
+    /// The central deals with each of them, most often by trying again; they are for a log or a user interface. Keeps
+    /// the newest 64 unread errors.
     public func unhandledErrors() -> BoundedStream<BLEError> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
         return unhandled.add(capacity: 64) { [weak self] token in

@@ -27,14 +27,14 @@ public actor Central {
         public var operationTimeout: Duration
         /// Measures deadlines and staleness. By default the continuous clock, in the form in which the backend has it.
         public var clock: any Clock<Duration>
-        /// Whether a new central waits for Bluetooth: for the bus, bluetoothd and an adapter, which may come up after this
-        /// program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
+        /// Whether a new central waits for Bluetooth: for the bus, bluetoothd and an adapter, which may come up after
+        /// this program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
-        /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on the
-        /// backend's thread has blocked it for more than a second. At trace level, each operation with
-        /// its value and duration, and each received value and advertisement. The values include those that require an
-        /// encrypted link. Packets of a ``PacketWriter``, passkeys and keys are not logged.
+        /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on
+        /// the backend's thread has blocked it for more than a second. At trace level, each operation with its value
+        /// and duration, and each received value and advertisement. The values include those that require an encrypted
+        /// link. Packets of a ``PacketWriter``, passkeys and keys are not logged.
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior

@@ -8,8 +8,8 @@ struct Operations {
         case value(AttributeID)
         /// Switching the notifications of one characteristic on and off.
         case notifications(AttributeID)
-        /// Opening an L2CAP channel, which may pair, as using an attribute may. Has a unique number, since channels need
-        /// not wait for each other.
+        /// Opening an L2CAP channel, which may pair, as using an attribute may. Has a unique number, since channels
+        /// need not wait for each other.
         case channel(Int)
         /// Pairing with a peripheral, and removing the bond.
         case pairing(Peripheral.ID)
@@ -39,8 +39,8 @@ struct Operations {
     /// Whether there is no operation, not even one whose caller has left.
     var isEmpty: Bool { entries.isEmpty && turns.isEmpty }
 
-    /// Adds an operation. Returns whether it has its turn at once, as without a resource. Otherwise, `start` is returned
-    /// when an earlier operation completes.
+    /// Adds an operation. Returns whether it has its turn at once, as without a resource. Otherwise, `start` is
+    /// returned when an earlier operation completes.
     mutating func begin(_ operation: some AnyPendingOperation, start: @escaping Start) -> Bool {
         entries[operation.token] = Entry(operation: operation)
         guard let resource = operation.resource else { return true }
@@ -64,8 +64,8 @@ struct Operations {
         return entry?.cancel
     }
 
-    /// Ends an operation, whether or not its caller still waits, and releases its resource. Returns what starts the next
-    /// operation.
+    /// Ends an operation, whether or not its caller still waits, and releases its resource. Returns what starts the
+    /// next operation.
     mutating func complete(_ operation: some AnyPendingOperation) -> Start? {
         remove(operation)
         var next = turns.release(operation.token) ?? turns.leave(operation.token)

@@ -116,8 +116,8 @@ extension Central {
     /// The caller never waits for a body that is slow to notice its cancellation, but the next operation on the same
     /// resource does.
     ///
-    /// - Parameter lingering: how long a caller that has an error waits for a body that has begun to end. Nil if it does
-    ///   not wait.
+    /// - Parameter lingering: how long a caller that has an error waits for a body that has begun to end. Nil if it
+    ///   does not wait.
     func perform<Value: Sendable>(
         on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
         about characteristic: BluetoothUUID? = nil, using resource: Operations.Resource? = nil,

@@ -17,8 +17,8 @@ extension Peripheral {
     /// - Parameters:
     ///   - security: the security that the link must have. The system pairs if it has less.
     ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
-    ///   - timeout: the maximum wait for the peripheral's consent, once connected. Nil for the configuration's operation
-    ///     timeout.
+    ///   - timeout: the maximum wait for the peripheral's consent, once connected. Nil for the configuration's
+    ///     operation timeout.
     public func openChannel(
         _ psm: PSM, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048, timeout: Duration? = nil
     ) async throws(BLEError) -> L2CAPChannel {
@@ -63,7 +63,8 @@ extension Central {
         var error = error
         error.message = "the channel \(psm) was not answered, or not as L2CAP requires: \(error.message)"
         error.remedy =
-            "The peripheral's MTU and MPS must be at least 23 bytes: systems ignore an answer with less. Otherwise, wait longer."
+            "The peripheral's MTU and MPS must be at least 23 bytes: systems ignore a response with less. Otherwise, "
+            + "wait longer."
         return error
     }
 

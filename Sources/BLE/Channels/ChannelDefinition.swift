@@ -1,8 +1,8 @@
 /// A channel that a defined peripheral accepts.
 public struct ChannelDefinition: Sendable {
     /// Runs for each channel that is opened. The channel is closed when it returns or throws. It is cancelled when the
-    /// definition is no longer served. When the channel or its link ends, the handler's waits on the channel end, too, and
-    /// it is cancelled if it has not returned within the request timeout of the host's configuration.
+    /// definition is no longer served. When the channel or its link ends, the handler's waits on the channel end, too,
+    /// and it is cancelled if it has not returned within the request timeout of the host's configuration.
     public typealias Handler = @Sendable (L2CAPChannel) async throws -> Void
 
     /// The number at which channels are accepted. A ``PeripheralHost`` on Linux needs a privilege for numbers that are

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import Waiting
 
-/// A connection-oriented channel to another device, beside its attributes: packets in both directions, with flow control
-/// by credits (an LE credit-based channel of the Logical Link Control and Adaptation Protocol).
+/// A connection-oriented channel to another device, beside its attributes: packets in both directions, with flow
+/// control by credits (an LE credit-based channel of the Logical Link Control and Adaptation Protocol).
 ///
 /// ```swift
 /// let channel = try await peripheral.openChannel(0x0080)
@@ -68,9 +68,9 @@ public final class L2CAPChannel: Sendable {
 
     /// The received packets, in order.
     ///
-    /// A reader that is slow loses nothing: the other side waits. A reader that stops leaves the next packets to the next
-    /// one; several readers at a time divide them. The sequence ends when either side closes the channel, after the
-    /// packets that have arrived. If the link is lost, it throws `disconnected`. It keeps the channel open.
+    /// A reader that is slow loses nothing: the other side waits. A reader that stops leaves the next packets to the
+    /// next one; several readers at a time divide them. The sequence ends when either side closes the channel, after
+    /// the packets that have arrived. If the link is lost, it throws `disconnected`. It keeps the channel open.
     public var packets: Packets { Packets(channel: self) }
 
     /// The received packets of a channel.
@@ -105,8 +105,8 @@ public final class L2CAPChannel: Sendable {
 
     /// Waits for the next packet. Nil when the channel was closed.
     ///
-    /// Throws `timedOut` if none arrives in time, and `disconnected` if the link is lost. A packet that arrives later is
-    /// the next one.
+    /// Throws `timedOut` if none arrives in time, and `disconnected` if the link is lost. A packet that arrives later
+    /// is the next one.
     ///
     /// - Parameter timeout: the maximum wait.
     public func receive(timeout: Duration) async throws(BLEError) -> [UInt8]? {
@@ -128,8 +128,8 @@ public final class L2CAPChannel: Sendable {
     /// Waits while the other side gives no credits, or the system has no room. Packets that one task sends arrive in
     /// order.
     ///
-    /// Throws `invalidLength` for an empty packet and for one that is longer than ``maximumLength``, `timedOut` if there
-    /// is no room within the timeout, and `disconnected` if the channel has ended.
+    /// Throws `invalidLength` for an empty packet and for one that is longer than ``maximumLength``, `timedOut` if
+    /// there is no room within the timeout, and `disconnected` if the channel has ended.
     ///
     /// - Parameter timeout: the maximum wait for room. Nil for the operation timeout of the central's configuration, or
     ///   the confirmation timeout of the host's.
@@ -216,7 +216,8 @@ public final class L2CAPChannel: Sendable {
     /// close it. Packets that this process has received can still be read.
     public func close() { core.finish(.closedHere) }
 
-    /// Whether the channel has ended. While received packets wait for a reader, the other side's end may not be known yet.
+    /// Whether the channel has ended. While received packets wait for a reader, the other side's end may not be known
+    /// yet.
     public var isClosed: Bool { core.end != nil }
 
     /// Identifies the channel to the central or the host, which does not retain it.
@@ -263,7 +264,8 @@ final class ChannelCore: Sendable {
 
     /// Ends the channel, once.
     ///
-    /// - Parameter drains: whether to take what has arrived for a lost channel, which is done in the backend's isolation.
+    /// - Parameter drains: whether to take what has arrived for a lost channel, which is done in the backend's
+    ///   isolation.
     func finish(_ end: ChannelEnd, drains: Bool = true) {
         if case .lost = end, drains, self.end == nil { transport.drain() }
         let onClose = state.withLock { state in

@@ -14,15 +14,15 @@ extension PeripheralHost {
     ///
     /// For a number that is known before, and a handler, see ``PeripheralDefinition/channels``.
     ///
-    /// Throws `busy` if the number is in use, `unauthorized` for a number that this user may not use, and `notSupported`
-    /// if the system has no channels.
+    /// Throws `busy` if the number is in use, `unauthorized` for a number that this user may not use, and
+    /// `notSupported` if the system has no channels.
     ///
     /// - Parameters:
     ///   - psm: the number. Nil for one that is free.
     ///   - security: the security that a central's link must have. It is asked to pair if it has less.
     ///   - maximumReceiveLength: the maximum length of a received packet, in bytes, 23 to 65,535.
-    ///   - limits: how many channels may be open, 64 and 8 of one central by default. Further ones are closed as soon as
-    ///     they are opened, which ``events()`` reports once, as `failed`.
+    ///   - limits: how many channels may be open, 64 and 8 of one central by default. Further ones are closed as soon
+    ///     as they are opened, which ``events()`` reports once, as `failed`.
     public func publishChannel(
         _ psm: PSM? = nil, security: AttributeSecurity = .open, maximumReceiveLength: Int = 2048,
         limits: ChannelLimits = ChannelLimits()
@@ -42,7 +42,8 @@ extension PeripheralHost {
 
     /// Accepts channels, under a number of the host's own: another publication may have the same PSM later.
     ///
-    /// - Parameter definition: the number of the definition whose handlers receive the channels, which count until then.
+    /// - Parameter definition: the number of the definition whose handlers receive the channels, which count until
+    ///   then.
     private func publish(
         _ psm: PSM?, _ options: ChannelOptions, _ limits: ChannelLimits, of definition: Int?,
         accept: @escaping @Sendable (L2CAPChannel, _ publication: Int) -> Void,

@@ -13,12 +13,13 @@ extension Central {
     ///
     /// Iterating starts it; leaving the loop stops it and leaves the links as they are. A peripheral whose link is lost
     /// is a candidate again as soon as it is heard, and is reported again. One that this program disconnects, or whose
-    /// policy ends the link, is not connected to again until the program connects to it itself; others are not affected. A peripheral that already
-    /// has a link, to this or to another program, is adopted first. After a failed attempt, a peripheral is left alone
-    /// for the pauses of ``Backoff/standard``.
+    /// policy ends the link, is not connected to again until the program connects to it itself; others are not
+    /// affected. A peripheral that already has a link, to this or to another program, is adopted first. After a failed
+    /// attempt, a peripheral is left alone for the pauses of ``Backoff/standard``.
     ///
-    /// Only this loop connects again: a policy of the configuration that maintains links does not apply, one that was set
-    /// for a peripheral does. Throws the errors of a scan; for those of single attempts, see ``unhandledErrors()``. Keeps the newest 64 unread peripherals.
+    /// Only this loop connects again: a policy of the configuration that maintains links does not apply, one that was
+    /// set for a peripheral does. Throws the errors of a scan; for those of single attempts, see ``unhandledErrors()``.
+    /// Keeps the newest 64 unread peripherals.
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.

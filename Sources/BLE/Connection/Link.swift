@@ -1,7 +1,7 @@
 internal import Waiting
 
-/// Everything of one peripheral that a central holds: its connection, with the state machine and the waiting callers, and
-/// what ends with the link.
+/// Everything of one peripheral that a central holds: its connection, with the state machine and the waiting callers,
+/// and what ends with the link.
 struct Link {
     private var machine = ConnectionMachine()
     /// The policy set for this peripheral. Nil if the configuration's policy applies.
@@ -16,7 +16,8 @@ struct Link {
     private var scopes = 0
     /// Why the last attempt failed, the link ended, or could not be ended.
     private(set) var error: BLEError?
-    /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is known.
+    /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is
+    /// known.
     private(set) var obstacle: BLEError?
     /// The reason that the link ended while its services were being discovered.
     private(set) var lossDuringDiscovery: BLEError?

@@ -58,7 +58,8 @@ extension AttributeOperation {
         }
         var error = error
         error.remedy =
-            "Write at most \(Self.surelyAcceptedLength) bytes: some peripherals accept no more, such as bluetoothd before 5.69."
+            "Write at most \(Self.surelyAcceptedLength) bytes: some peripherals accept no more, such as bluetoothd "
+            + "before 5.69."
         return error
     }
 

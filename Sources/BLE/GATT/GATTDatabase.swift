@@ -22,8 +22,8 @@ public struct CharacteristicProperties: OptionSet, Hashable, Codable, Sendable {
     public static let notify = CharacteristicProperties(rawValue: 0x10)
     /// The value can be indicated. The client confirms each indication.
     public static let indicate = CharacteristicProperties(rawValue: 0x20)
-    /// The value can be written with a signature. Signed writes are not supported: BlueZ sends an unsigned command on an
-    /// encrypted link, and otherwise may send the command without its signature.
+    /// The value can be written with a signature. Signed writes are not supported: BlueZ sends an unsigned command on
+    /// an encrypted link, and otherwise may send the command without its signature.
     public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x40)
     /// A Characteristic Extended Properties descriptor holds additional properties.
     public static let extendedProperties = CharacteristicProperties(rawValue: 0x80)

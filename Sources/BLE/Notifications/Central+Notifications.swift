@@ -2,8 +2,8 @@ internal import Logging
 internal import Waiting
 
 extension Central {
-    /// Returns a stream of the characteristic's values. On a maintained link, it waits for the link without a time limit,
-    /// and for the next one if the link ends meanwhile, after the pauses of the policy.
+    /// Returns a stream of the characteristic's values. On a maintained link, it waits for the link without a time
+    /// limit, and for the next one if the link ends meanwhile, after the pauses of the policy.
     func subscribePatiently(
         to key: CharacteristicKey, of id: Peripheral.ID, delivery: NotificationDelivery, overflow: OverflowPolicy,
         timeout: Duration?

@@ -2,7 +2,8 @@
 ///
 /// All streams of a characteristic share one registration. It uses the delivery that the first of them requested.
 public enum NotificationDelivery: Hashable, Sendable {
-    /// With the stack's other traffic; with BlueZ, signals on the bus. No early value is lost, and every peripheral is supported.
+    /// With the stack's other traffic; with BlueZ, signals on the bus. No early value is lost, and every peripheral is
+    /// supported.
     case standard
     /// A dedicated socket from bluetoothd (AcquireNotify), at a fraction of the cost. Suitable for many values per
     /// second.

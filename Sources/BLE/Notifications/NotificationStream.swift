@@ -28,9 +28,9 @@ public struct NotificationStream<Value: Sendable>: AsyncSequence, Sendable {
     /// Ends the stream, also while another task reads it: the values that have arrived are read, and then the iteration
     /// ends.
     ///
-    /// Returns when the peripheral was asked to stop sending, and has answered; at once if there are other readers of the
-    /// characteristic. A cancelled task does not wait. Errors are in ``Central/unhandledErrors()``. Without this call, the
-    /// same happens in the background when the stream is no longer read.
+    /// Returns when the peripheral was asked to stop sending, and has answered; at once if there are other readers of
+    /// the characteristic. A cancelled task does not wait. Errors are in ``Central/unhandledErrors()``. Without this
+    /// call, the same happens in the background when the stream is no longer read.
     public func end() async { await stop() }
 
     /// The number of values that the overflow policy has dropped so far.

@@ -1,8 +1,8 @@
 /// The subscriptions of one peripheral: which characteristics have readers, and which of them the peripheral sends.
 ///
 /// A subscription has an id of its own, because its attribute may move when the peripheral reconnects. All readers of a
-/// characteristic share one subscription. Starting and stopping are operations that wait for their turn; each asks here,
-/// when its turn comes, whether it is still needed.
+/// characteristic share one subscription. Starting and stopping are operations that wait for their turn; each asks
+/// here, when its turn comes, whether it is still needed.
 struct SubscriptionMachine {
     typealias ID = Int
 
@@ -133,8 +133,8 @@ struct SubscriptionMachine {
         }
     }
 
-    /// Handles notifications that ended while the link is up. Returns the subscription, whose readers have a gap. Nil if
-    /// it was off.
+    /// Handles notifications that ended while the link is up. Returns the subscription, whose readers have a gap. Nil
+    /// if it was off.
     mutating func notificationsEnded(of attribute: AttributeID) -> (id: ID, fanout: NotificationFanout)? {
         guard let id = ids[attribute], let subscription = subscriptions[id], subscription.isOn else { return nil }
         subscriptions[id]!.isOn = false
@@ -169,7 +169,8 @@ struct SubscriptionMachine {
     /// Records that a subscription was restored.
     mutating func restored(_ id: ID) { subscriptions[id]?.failedRestores = 0 }
 
-    /// Records a failure to restore a subscription that may be temporary. Returns whether to try again on the next link.
+    /// Records a failure to restore a subscription that may be temporary. Returns whether to try again on the next
+    /// link.
     mutating func mayRestoreLater(_ id: ID) -> Bool {
         guard let failures = subscriptions[id]?.failedRestores, failures < Self.restoreLimit else { return false }
         subscriptions[id]!.failedRestores += 1

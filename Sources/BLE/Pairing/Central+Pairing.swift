@@ -2,7 +2,8 @@ internal import Logging
 internal import Waiting
 
 extension Central {
-    /// The maximum time for a backend to end a pairing whose caller has given up. bluetoothd takes about 2 s for a link.
+    /// The maximum time for a backend to end a pairing whose caller has given up. bluetoothd takes about 2 s for a
+    /// link.
     private static let endOfPairing = Duration.seconds(5)
 
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
@@ -186,7 +187,8 @@ extension Central {
     /// Shows a prompt in place of the one shown for the peripheral. Returns once it is shown: only then can the user
     /// enter it.
     private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
-        await links[peripheral.id, default: Link()].pairing.displayed().next { _ = await prompt.put(to: delegate, for: peripheral) }
+        let display = links[peripheral.id, default: Link()].pairing.displayed()
+        await display.next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 }
 

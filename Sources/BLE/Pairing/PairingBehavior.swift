@@ -1,4 +1,5 @@
-/// The IO capability of this side (Core Specification 5.4, volume 3, part H, section 2.3.2). With the peripheral's, it determines the association model; see Docs/Pairing.md.
+/// The IO capability of this side (Core Specification 5.4, volume 3, part H, section 2.3.2). With the peripheral's, it
+/// determines the association model; see Docs/Pairing.md.
 public enum IOCapability: String, CaseIterable, Hashable, Sendable {
     /// Numbers can be shown, but the user cannot answer.
     case displayOnly = "DisplayOnly"
@@ -30,8 +31,8 @@ public struct PairingBehavior: Sendable {
     /// Whether this central also answers for the system: for peripherals that it is not connected to, and for other
     /// programs without an agent of their own. False by default.
     ///
-    /// bluetoothd sends such prompts to the first program that has an agent, even if it is not the default agent. If this is
-    /// false, they are refused.
+    /// bluetoothd sends such prompts to the first program that has an agent, even if it is not the default agent. If
+    /// this is false, they are refused.
     public var isDefaultAgent: Bool
     /// Whether a peripheral with a link to this central may start to pair at any time, if there is no delegate to ask.
     /// False by default, because otherwise a connection would be enough for a peripheral to become bonded.
@@ -65,9 +66,9 @@ public struct PairingBehavior: Sendable {
 /// Shows the prompts of a pairing to the user and returns the user's answers.
 ///
 /// Each prompt has a task of its own. The task is cancelled, and ``promptEnded(for:)`` is called, when the answer is no
-/// longer wanted: after the stack's limit, 60 s with bluetoothd, when the pairing or the link ends, and when the other side
-/// withdraws. The peripheral's own limit is 30 s from step to step (Core Specification 5.4, volume 3, part H, section
-/// 3.4).
+/// longer wanted: after the stack's limit, 60 s with bluetoothd, when the pairing or the link ends, and when the other
+/// side withdraws. The peripheral's own limit is 30 s from step to step (Core Specification 5.4, volume 3, part H,
+/// section 3.4).
 ///
 /// A prompt whose method is not implemented is refused. A prompt that the ``IOCapability`` rules out never occurs.
 public protocol PairingDelegate: Sendable {

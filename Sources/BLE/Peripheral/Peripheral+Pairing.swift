@@ -8,8 +8,8 @@ extension Peripheral {
     /// A peripheral with a private address discloses its identity address when it pairs; see ``pairingState()``. This
     /// handle stays valid until Bluetooth restarts.
     ///
-    /// Throws `alreadyPaired`, `pairingFailed`, `pairingRejected`, `pairingCancelled`, `pairingTimedOut`, and what connecting
-    /// throws.
+    /// Throws `alreadyPaired`, `pairingFailed`, `pairingRejected`, `pairingCancelled`, `pairingTimedOut`, and what
+    /// connecting throws.
     ///
     /// - Parameter timeout: the maximum time for connecting and pairing together, including the user's answers. Nil for
     ///   90 s, or for the configuration's operation timeout if that is longer.

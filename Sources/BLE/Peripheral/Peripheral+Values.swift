@@ -62,8 +62,8 @@ extension Peripheral {
 
     /// Subscribes to the values that the peripheral notifies or indicates from now on, in order.
     ///
-    /// Returns when the peripheral has agreed to send them. On a maintained link, that may take any time: the call waits
-    /// for the peripheral, the adapter and Bluetooth itself; ``connectionEvents()`` says for which. Any number of
+    /// Returns when the peripheral has agreed to send them. On a maintained link, that may take any time: the call
+    /// waits for the peripheral, the adapter and Bluetooth itself; ``connectionEvents()`` says for which. Any number of
     /// streams share one registration, which ends with the last of them. When the link ends, a stream throws
     /// `disconnected`, unless the link is maintained: then the stream continues on the next link; see
     /// ``NotificationStream``.

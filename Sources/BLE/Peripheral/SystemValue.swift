@@ -18,7 +18,8 @@ public indirect enum SystemValue: Hashable, Sendable {
 
 extension Peripheral {
     /// Returns what the system knows of the peripheral, under the system's own names: with BlueZ, all properties of its
-    /// `org.bluez.Device1`. They differ between systems and their versions; what is common to all has a method of its own.
+    /// `org.bluez.Device1`. They differ between systems and their versions; what is common to all has a method of its
+    /// own.
     ///
     /// Needs no link. Throws `peripheralNotFound`, and `notSupported` if the stack has no such properties.
     public func systemProperties() async throws(BLEError) -> [String: SystemValue] {

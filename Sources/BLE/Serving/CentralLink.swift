@@ -3,8 +3,8 @@ internal import Synchronization
 /// A link between a central and this machine, as long as it lasts.
 ///
 /// A backend makes one for each link, puts it into the requests as they arrive, and ends it before it reports
-/// ``PeripheralBackendEvent/centralDisconnected(_:)``: a request that its link's end has overtaken is rejected, not handled
-/// after ``ServiceDefinition/onDisconnect``.
+/// ``PeripheralBackendEvent/centralDisconnected(_:)``: a request that its link's end has overtaken is rejected, not
+/// handled after ``ServiceDefinition/onDisconnect``.
 public final class CentralLink: Hashable, Sendable {
     private let state = Atomic(true)
 

@@ -58,15 +58,16 @@ public protocol PeripheralBackend: Actor {
 
     /// Sends nothing more to a subscriber, whose handler has failed. Called in the backend's isolation.
     ///
-    /// A stack that waits for the return of ``PeripheralContext/handleEvent`` before it answers a subscription rejects it.
+    /// A stack that waits for the return of ``PeripheralContext/handleEvent`` before it answers a subscription rejects
+    /// it.
     ///
     /// - Parameters:
     ///   - central: the subscriber. Nil for those that the stack does not tell apart.
     ///   - error: what a subscription that is not answered yet is rejected with.
     func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError)
 
-    /// Ends the link of a central. Returns when it has ended, which is reported as an event, too. Does nothing if there is
-    /// none.
+    /// Ends the link of a central. Returns when it has ended, which is reported as an event, too. Does nothing if there
+    /// is none.
     ///
     /// Throws `notSupported` if the stack cannot.
     func disconnect(_ central: Peripheral.ID) async throws(BLEError)
@@ -134,8 +135,8 @@ extension PeripheralBackend {
 
 /// Sends the values of a characteristic to its subscribers, without waiting for the backend's executor.
 public struct ValueSender: Sendable {
-    /// Sends a value, and waits if many are on their way; if the task is cancelled meanwhile, the value is not sent. Returns
-    /// false if the stack is gone.
+    /// Sends a value, and waits if many are on their way; if the task is cancelled meanwhile, the value is not sent.
+    /// Returns false if the stack is gone.
     public let send: @Sendable ([UInt8]) async -> Bool
 
     /// Creates a sender.
@@ -213,8 +214,8 @@ public enum PeripheralBackendEvent: Sendable {
 
 /// The event handler, request handlers, logger and clock that a host gives its backend.
 public struct PeripheralContext: Sendable {
-    /// Receives the backend's events. Must be called in the backend's isolation. Before `centralDisconnected`, the backend
-    /// ends the link of the requests that it passes on; see ``CentralLink``.
+    /// Receives the backend's events. Must be called in the backend's isolation. Before `centralDisconnected`, the
+    /// backend ends the link of the requests that it passes on; see ``CentralLink``.
     public let handleEvent: @Sendable (PeripheralBackendEvent) -> Void
     /// Answers a read with the value from the request's offset to its end. Ends within
     /// ``PeripheralLimits/requestTimeout``.

@@ -224,8 +224,8 @@ extension PeripheralHost {
             }
             if !outcome.deliver(.success(result)) { await self?.handlerReturned(number) }
         }
-        // Cancelled before anything else is told that the request has ended, and not before the outcome is decided: what a
-        // cancelled handler returns is no answer.
+        // Cancelled before anything else is told that the request has ended, and not before the outcome is decided:
+        // what a cancelled handler returns is no answer.
         requests[number]?.end = { error in
             outcome.deliver(.failure(error))
             task.cancel()

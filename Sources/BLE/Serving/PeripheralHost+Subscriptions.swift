@@ -34,8 +34,8 @@ extension PeripheralHost {
             guard let self else { throw .hostShutDown }
             try await self.indicate(value, from: attribute, central, number: number)
         }
-        // The handler starts before the central's next request, and goes on elsewhere than on this actor's executor after
-        // its first suspension.
+        // The handler starts before the central's next request, and goes on elsewhere than on this actor's executor
+        // after its first suspension.
         let task = Task.immediate { @concurrent [weak self] in
             do {
                 try await handler(notifier)
@@ -52,8 +52,8 @@ extension PeripheralHost {
     }
 
     /// Handles the end of a handler. After an error, the subscription of its central ends. Otherwise it stays, and the
-    /// handler runs anew for the next subscriber, told apart or not. So does the subscription that stands for all: one of
-    /// them must not end it for the others.
+    /// handler runs anew for the next subscriber, told apart or not. So does the subscription that stands for all: one
+    /// of them must not end it for the others.
     private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
         guard let subscription = applications[attribute.application]?.subscription(attribute, central),
             subscription.number == number, !subscription.hasEnded
@@ -169,8 +169,8 @@ extension PeripheralHost {
                 of: self)
         }
         if confirmed {
-            // A confirmation does not say what it confirms: one indication is on its way at a time, to one central and to
-            // all.
+            // A confirmation does not say what it confirms: one indication is on its way at a time, to one central and
+            // to all.
             let number = number()
             let queue = AttributeOfCentral(attribute: attribute, central: central)
             let (turn, joined) = indications.wait(queue, number, limit: configuration.waitingWrites + 1)
@@ -220,8 +220,8 @@ extension PeripheralHost {
     /// What every link carries: an ATT MTU of 23, without the three bytes before a value.
     private nonisolated static let shortestLimit = 20
 
-    /// Returns the length of the longest value that reaches all those that it is for, in bytes, as far as the lengths of
-    /// their packets are known.
+    /// Returns the length of the longest value that reaches all those that it is for, in bytes, as far as the lengths
+    /// of their packets are known.
     private func longestValue(
         for central: Peripheral.ID?, _ subscribers: [Peripheral.ID?: ServedApplication.Subscription]
     ) -> Int {

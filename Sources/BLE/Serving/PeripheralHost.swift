@@ -35,8 +35,9 @@ public actor PeripheralHost {
         /// ``ATTError/unlikelyError``. It is also the number of indications that may wait for those before them, to one
         /// central or to all.
         public var waitingWrites: Int
-        /// Whether a new host waits for Bluetooth, and ``PeripheralHost/serve(_:isAdvertised:)`` for the adapter to be switched on, as when the
-        /// machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or `poweredOff`.
+        /// Whether a new host waits for Bluetooth, and ``PeripheralHost/serve(_:isAdvertised:)`` for the adapter to be
+        /// switched on, as when the machine boots. By default, they throw `bluetoothUnavailable`, `adapterNotFound` or
+        /// `poweredOff`.
         public var waitsForBluetooth: Bool
         /// Answers the prompts of pairings that centrals begin, with BlueZ as the system's default agent. Nil, the
         /// default, if another program does, such as the desktop: without any agent, bluetoothd refuses every pairing.
@@ -44,8 +45,8 @@ public actor PeripheralHost {
         public var pairing: PairingAgent?
         /// Measures deadlines.
         public var clock: any Clock<Duration>
-        /// Receives log messages, at info, debug and trace level. At trace level, each request with its value, its answer
-        /// and its duration, each sent value, and what is advertised. The values include those that require an
+        /// Receives log messages, at info, debug and trace level. At trace level, each request with its value, its
+        /// answer and its duration, each sent value, and what is advertised. The values include those that require an
         /// encrypted link. Packets of channels, passkeys and keys are not logged.
         public var logger: Logger
 

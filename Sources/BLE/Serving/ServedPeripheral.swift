@@ -49,8 +49,8 @@ public struct ServedPeripheral: Sendable {
     ///
     /// To several subscribers, it returns with the first confirmation.
     ///
-    /// Throws `timedOut` if there is none within ``PeripheralHost/Configuration/confirmationTimeout``, or if that passes
-    /// while earlier indications wait for theirs, and `disconnected` if the subscribers are gone.
+    /// Throws `timedOut` if there is none within ``PeripheralHost/Configuration/confirmationTimeout``, or if that
+    /// passes while earlier indications wait for theirs, and `disconnected` if the subscribers are gone.
     public func indicate<Value>(
         _ value: Value, from characteristic: Characteristic<Value>, to central: Peripheral.ID? = nil
     ) async throws(BLEError) {

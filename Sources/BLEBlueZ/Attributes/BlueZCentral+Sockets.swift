@@ -67,8 +67,8 @@ extension BlueZCentral {
         return (PacketSocket(reply.descriptors[index], on: host.loop), packetLength)
     }
 
-    /// Calls a method whose answer has a socket. Like other operations on attributes, it may start a pairing, and fails if
-    /// this program refuses that.
+    /// Calls a method whose answer has a socket. Like other operations on attributes, it may start a pairing, and fails
+    /// if this program refuses that.
     private func attempt(acquiring call: MethodCall) async throws(BLEError) -> MethodReply {
         let outcome = Outcome<MethodReply>()
         let number = calls.next()

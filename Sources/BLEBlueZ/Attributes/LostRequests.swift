@@ -4,8 +4,8 @@ internal import DBus
 /// The requests that bluetoothd has lost with a link, and the devices whose lost requests are being looked for.
 ///
 /// Another such request for the attribute would join a list that no longer exists: it is refused as `InProgress`, stays
-/// unanswered, takes the answer of another attribute's request, or crashes bluetoothd. Only a late answer, the end of the
-/// attribute's object or another bluetoothd helps.
+/// unanswered, takes the answer of another attribute's request, or crashes bluetoothd. Only a late answer, the end of
+/// the attribute's object or another bluetoothd helps.
 struct LostRequests {
     /// The error of such a request.
     static let error = BLEError(

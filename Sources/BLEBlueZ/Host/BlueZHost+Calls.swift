@@ -50,8 +50,8 @@ extension BlueZHost {
         session?.enter { $0.unanswered(where: matches) } ?? []
     }
 
-    /// Handles the removal of a device or an attribute: bluetoothd drops the calls that wait for its peripheral without an
-    /// answer (`unregister_characteristic` in its `src/gatt-client.c`, `device_free` in its `src/device.c`).
+    /// Handles the removal of a device or an attribute: bluetoothd drops the calls that wait for its peripheral without
+    /// an answer (`unregister_characteristic` in its `src/gatt-client.c`, `device_free` in its `src/device.c`).
     func loseCalls(of object: String) {
         lose(unanswered { $0.path == object }, .remote(Self.unknownObject, "the object was removed"))
     }

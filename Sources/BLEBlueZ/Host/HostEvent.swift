@@ -5,8 +5,8 @@ enum HostEvent: Sendable {
     /// bluetoothd or the bus is gone, and with it every object; `former` contains the objects before that. The
     /// adapter's state follows, and changes again when bluetoothd is back.
     case stackLost(message: String, former: ObjectTree)
-    /// bluetoothd has listed its objects, at the start or after a loss. It is the same process if only the connection to
-    /// the bus was lost.
+    /// bluetoothd has listed its objects, at the start or after a loss. It is the same process if only the connection
+    /// to the bus was lost.
     case objectsListed(isSameStack: Bool)
     /// The state of the adapter in use changed, or another adapter is in use.
     case adapterStateChanged(AdapterState)

@@ -11,14 +11,14 @@ extension BlueZCentral {
         try requirePower()
         let known = try path(of: peripheral)
         await agent?.register()
-        // Whether the link belongs to this client depends on whether there is one already. If one has just ended, requests
-        // may have been lost with it.
+        // Whether the link belongs to this client depends on whether there is one already. If one has just ended,
+        // requests may have been lost with it.
         try await host.refresh(known)
         try await recoverLostRequests(known)
         let path = try path(of: peripheral)
         links.adopt(peripheral, isConnected: isConnected(path))
         guard !isConnected(path) else { return }
-        try await Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(5)).retry(clock: configuredClock) { () throws(BLEError) in
+        try await Self.backoff.retry(clock: configuredClock) { () throws(BLEError) in
             do throws(BLEError) {
                 try await callConnect(peripheral, path)
             } catch {
@@ -45,6 +45,7 @@ extension BlueZCentral {
 
     /// How long to retry after an error that bluetoothd caused itself: three attempts.
     private static let connectLimit = Duration.milliseconds(600)
+    private static let backoff = Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(5))
 
     private func callConnect(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) {
         if isConnected(path) { return }

@@ -14,8 +14,8 @@ struct Confirmation {
 /// The values that were sent over a socket, and that its central may still confirm.
 ///
 /// Whether it has asked for indications or notifications, and which it asks for later, bluetoothd does not tell. Values
-/// that were sent with `notify` to a central that takes longer to confirm them all are therefore forgotten while they are
-/// queued: a later indication then returns with the confirmation of one of them.
+/// that were sent with `notify` to a central that takes longer to confirm them all are therefore forgotten while they
+/// are queued: a later indication then returns with the confirmation of one of them.
 struct UnconfirmedValues {
     /// The time limit of the Attribute Protocol for a confirmation (Core Specification 5.4, volume 3, part F, section
     /// 3.3.3): a value that is not confirmed by then was a notification. Values are dropped after one to two such

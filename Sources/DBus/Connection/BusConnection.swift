@@ -8,7 +8,8 @@ internal import Waiting
 #endif
 
 /// A connection to a bus: signals, answers, and calls of served objects, received in the order in which the bus sends
-/// them. The handler of a call begins at once; what it does on an actor follows the messages that were received together.
+/// them. The handler of a call begins at once; what it does on an actor follows the messages that were received
+/// together.
 ///
 /// Reads the socket itself, and each message in place; see Docs/Decisions/0009 for the reasons.
 ///
@@ -332,8 +333,8 @@ final class BusConnection: @unchecked Sendable {
 
     private func receive(_ message: IncomingMessage) {
         receivedCount += 1
-        // The bus sends the descriptors of each message by themselves. A message that has lost some, because this process
-        // can have no more, comes with fewer.
+        // The bus sends the descriptors of each message by themselves. A message that has lost some, because this
+        // process can have no more, comes with fewer.
         let descriptors = message.descriptorCount > 0 ? descriptors.popFirst() ?? [] : []
         var isTaken = false
         switch message.kind {

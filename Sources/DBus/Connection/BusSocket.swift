@@ -82,8 +82,8 @@ final class BusSocket: @unchecked Sendable {
         }
     }
 
-    /// Writes bytes, and descriptors with the first of them. Returns how many bytes the socket has accepted; nil if it is
-    /// broken. Any thread may write.
+    /// Writes bytes, and descriptors with the first of them. Returns how many bytes the socket has accepted; nil if it
+    /// is broken. Any thread may write.
     func write(_ bytes: ArraySlice<UInt8>, _ descriptors: [FileDescriptor]) -> Int? {
         while true {
             let count = bytes.withUnsafeBytes { bytes in

@@ -3,8 +3,8 @@ internal import Waiting
 
 /// The sending side of a connection. Any thread may send; messages go out whole, in the order of the calls.
 ///
-/// What the socket does not accept at once waits here, and the loop writes it as soon as the socket has room. What is sent
-/// while the loop handles messages is held until it has handled them, and written together.
+/// What the socket does not accept at once waits here, and the loop writes it as soon as the socket has room. What is
+/// sent while the loop handles messages is held until it has handled them, and written together.
 final class MessageOutput: Sendable {
     enum Sending {
         case accepted

@@ -1,7 +1,7 @@
 /// When a connection reads what has arrived: at once, or, while much arrives, a little later with what follows it.
 ///
-/// Waking up for a message costs more than handling it. While messages are frequent, they are therefore read at most once
-/// in the time that their receiver tolerates. A message after a quiet time of that length is read at once.
+/// Waking up for a message costs more than handling it. While messages are frequent, they are therefore read at most
+/// once in the time that their receiver tolerates. A message after a quiet time of that length is read at once.
 struct ReadingPace {
     /// How much later than it could be a message may be read. Zero to read each at once.
     var tolerance = Duration.zero

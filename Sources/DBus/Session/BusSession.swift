@@ -3,9 +3,9 @@ internal import Waiting
 
 /// A session on a message bus: calls, served objects and signals.
 ///
-/// Its connection runs on the thread of ``loop``, which is also this actor's executor. Messages are in order: the answer
-/// to a call is read between the signals that were sent before and after it. When the connection closes, the session is
-/// lost, which is reported once.
+/// Its connection runs on the thread of ``loop``, which is also this actor's executor. Messages are in order: the
+/// answer to a call is read between the signals that were sent before and after it. When the connection closes, the
+/// session is lost, which is reported once.
 package actor BusSession {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
