@@ -323,11 +323,19 @@ import Testing
         let attribute = AttributeID(peripheral: grip.id, handle: 2)
         let nowhere = AttributeID(peripheral: grip.id, handle: 99)
         await expectError(.notPermitted) { try await backend.perform(.read(offset: 0), on: attribute) }
-        await expectError(.notPermitted) { try await backend.perform(.write([], type: .withResponse, offset: 0), on: attribute) }
-        await expectError(.notPermitted) { try await backend.perform(.write([], type: .withoutResponse, offset: 0), on: attribute) }
+        await expectError(.notPermitted) {
+            try await backend.perform(.write([], type: .withResponse, offset: 0), on: attribute)
+        }
+        await expectError(.notPermitted) {
+            try await backend.perform(.write([], type: .withoutResponse, offset: 0), on: attribute)
+        }
         await expectError(.notSupported) { try await backend.startNotifications(of: attribute) { _ in } }
-        #expect(await expectError(.attributeError) { try await backend.perform(.read(offset: 0), on: nowhere) }?.attError == .invalidHandle)
-        await expectError(.attributeError) { try await backend.perform(.write([], type: .withResponse, offset: 0), on: nowhere) }
+        #expect(
+            await expectError(.attributeError) { try await backend.perform(.read(offset: 0), on: nowhere) }?.attError
+                == .invalidHandle)
+        await expectError(.attributeError) {
+            try await backend.perform(.write([], type: .withResponse, offset: 0), on: nowhere)
+        }
         await expectError(.attributeError) { try await backend.perform(.readDescriptor, on: nowhere) }
         await expectError(.attributeError) { try await backend.perform(.writeDescriptor([]), on: nowhere) }
         await expectError(.attributeError) { try await backend.startNotifications(of: nowhere) { _ in } }

@@ -229,7 +229,8 @@ actor BumbleCentral: CentralBackend {
         }
     }
 
-    private func carryOut(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8] {
+    private func carryOut(_ operation: AttributeOperation, on attribute: AttributeID) async throws(BLEError) -> [UInt8]
+    {
         switch operation {
         case .read(let offset):
             return Array(bytes(try await ask("readlong \(try value(attribute))")).dropFirst(offset))

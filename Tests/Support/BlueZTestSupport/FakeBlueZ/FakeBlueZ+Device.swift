@@ -230,7 +230,9 @@ extension FakeBlueZ {
         let offset = options?[key: "offset"]?.integer ?? 0
         switch call.method {
         case "ReadValue":
-            guard !isDescriptor else { return MethodReply([.bytes(try await backend.perform(.readDescriptor, on: place))]) }
+            guard !isDescriptor else {
+                return MethodReply([.bytes(try await backend.perform(.readDescriptor, on: place))])
+            }
             let value = try await backend.perform(.read(offset: offset), on: place)
             let whole = offset == 0 ? value : [UInt8](repeating: 0, count: offset) + value
             return MethodReply(

@@ -100,7 +100,9 @@ extension FakeBlueZ {
         writeSockets[place] = socket
         setUse("WriteAcquired", of: place, true)
         Task { [backend] in
-            for await packet in packets { _ = try? await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place) }
+            for await packet in packets {
+                _ = try? await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place)
+            }
         }
         return .success(
             MethodReply(
