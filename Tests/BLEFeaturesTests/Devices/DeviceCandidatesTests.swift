@@ -45,13 +45,6 @@ import Testing
         }
     }
 
-    /// Connects to a device that is heard as soon as a scan begins. No time passes, so nothing is waited for in vain.
-    private func connectAtOnce(_ devices: Devices) async throws -> Device {
-        // A scan that begins before the last is over hears nothing new before time passes.
-        await until { world.clock.sleeperCount == 0 }
-        return try await devices.connect(serial: FakeDevice.serial)
-    }
-
     private func connect(_ devices: Devices) async throws -> Device {
         try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) {
             try await devices.connect(serial: FakeDevice.serial)
@@ -75,7 +68,7 @@ import Testing
         await save(fakes[index].peripheral.id)
         let devices = try devices()
         if isListed { _ = try await list(devices, 2) }
-        let device = try await connectAtOnce(devices)
+        let device = try await connect(devices)
         #expect(device.peripheral == fakes[index].peripheral)
         #expect(await !fakes[1 - index].grip.isConnected)
         #expect(await saved?.peripheral == fakes[index].peripheral.id)
@@ -91,7 +84,7 @@ import Testing
         let waiting = Task { try await devices.connect(serial: FakeDevice.serial) }
         await world.clock.sleepers(1)
         await genuine.grip.setAdvertising(true)
-        let found = try await waiting.value
+        let found = try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await waiting.value }
         #expect(found.peripheral == genuine.peripheral)
     }
 
@@ -113,8 +106,8 @@ import Testing
         try await fakes[index].peripheral.disconnect()
         let devices = try devices(FakeSecureDevice.encryption(.bound))
         _ = try await list(devices, 2)
-        #expect(try await connectAtOnce(devices).peripheral == fakes[index].peripheral)
-        // The bond has proved who it is.
+        #expect(try await connect(devices).peripheral == fakes[index].peripheral)
+        // The bond has proved its identity.
         #expect(await saved?.peripheral == fakes[index].peripheral.id)
     }
 
@@ -125,7 +118,7 @@ import Testing
         let spoofer = try await fake("Spoofer")
         let devices = try devices()
         let list = try await list(devices, 2)
-        let device = try await connectAtOnce(devices)
+        let device = try await connect(devices)
         #expect(device.peripheral == list[0].peripheral)
         #expect(await saved?.peripheral == list[0].peripheral.id)
         #expect([genuine.peripheral, spoofer.peripheral].contains(device.peripheral))
@@ -140,7 +133,7 @@ import Testing
         if impostorIsLast { other = try await impostor() }
         let devices = try devices()
         _ = try await list(devices, 2)
-        #expect(try await connectAtOnce(devices).peripheral == genuine.peripheral)
+        #expect(try await connect(devices).peripheral == genuine.peripheral)
         #expect(await saved?.peripheral == genuine.peripheral.id)
         #expect(await other?.connectionState == .disconnected)
     }
@@ -184,7 +177,7 @@ import Testing
         if spooferIsLast { spoofer = try await fake("Spoofer", impostor) }
         let devices = try devices(FakeSecureDevice.encryption(.bound))
         _ = try await list(devices, 2)
-        let device = try await connectAtOnce(devices)
+        let device = try await connect(devices)
         #expect(device.peripheral == genuine.peripheral)
         #expect(await spoofer?.grip.isConnected == false)
         #expect(
@@ -207,7 +200,7 @@ import Testing
         let waiting = Task { try await devices.connect(serial: FakeDevice.serial) }
         await spoofer.asked(1)
         await genuine.grip.setAdvertisement(FakeDevice.advertisement(name: "Genuine"))
-        let found = try await waiting.value
+        let found = try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await waiting.value }
         #expect(found.peripheral == genuine.peripheral)
     }
 
@@ -241,7 +234,7 @@ import Testing
     @Test func `a device that was not paired with is not saved as that peripheral`() async throws {
         let fake = try await fake("Fake", FakeSecureDevice(.bound))
         let devices = try devices(FakeSecureDevice.encryption(.bound))
-        let device = try await connectAtOnce(devices)
+        let device = try await connect(devices)
         #expect(await saved == SavedDevice(serial: FakeDevice.serial, name: "Fake"))
         try await device.messages.pair()
         #expect(await saved?.peripheral == fake.peripheral.id)
@@ -254,7 +247,7 @@ import Testing
         await save(old.peripheral.id, key: try await key(old))
         await old.grip.remove()
         let new = try await fake("New", secure)
-        #expect(try await connectAtOnce(devices(FakeSecureDevice.encryption(.bound))).peripheral == new.peripheral)
+        #expect(try await connect(devices(FakeSecureDevice.encryption(.bound))).peripheral == new.peripheral)
         #expect(await saved?.peripheral == new.peripheral.id)
     }
 }
