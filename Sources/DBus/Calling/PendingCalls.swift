@@ -110,6 +110,7 @@ final class PendingCalls: @unchecked Sendable {
         over connection: BusConnection
     ) -> Bool {
         guard let call = call(for: message, service) else { return false }
+        connection.answered(call.serial)
         calls[call.ticket] = nil
         if call.isLost { lostCount -= 1 }
         gate.answered(call.ticket)

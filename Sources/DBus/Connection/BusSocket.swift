@@ -10,9 +10,10 @@ internal import Waiting
 /// A stream socket to a bus. GDBus opens it, for any address that GDBus supports.
 ///
 /// Safe to share: it is never changed, and closed with its last reference. Only the loop's thread reads.
-final class BusSocket: @unchecked Sendable {
+final class BusSocket: BusCarrier, @unchecked Sendable {
     private let stream: UnsafeMutablePointer<GIOStream>
     let descriptor: Int32
+    var isWritableWithRoom: Bool { true }
 
     /// The maximum number of descriptors that the kernel passes at once (`SCM_MAX_FD`).
     private static let maximumDescriptors = 253
@@ -58,15 +59,12 @@ final class BusSocket: @unchecked Sendable {
         }
     }
 
-    enum Reading {
-        /// Bytes, and the descriptors of the message that begins last in them; nil without.
-        case bytes(Int, [FileDescriptor]?)
-        case nothingYet
-        /// The other side has closed the socket, or the socket is broken.
-        case over
-    }
+    func answered(_ serial: UInt32) {}
 
-    func read(into space: UnsafeMutableRawBufferPointer) -> Reading {
+    /// Does nothing: the socket is closed with its last reference.
+    func close() {}
+
+    func read(into space: UnsafeMutableRawBufferPointer) -> BusReading {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: Self.maximumDescriptors) { received in
             while true {
                 var passed = Int32(received.count)
