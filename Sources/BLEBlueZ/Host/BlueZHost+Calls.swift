@@ -50,9 +50,9 @@ extension BlueZHost {
     }
 
     /// Marks calls that bluetoothd will never answer. The bus counts them for as long as the connection is open, and
-    /// permits 128: before they are too many, the connection is replaced, as after its loss.
+    /// permits 128: before they are too many, the connection is replaced, as after its loss, unless it is the program's.
     func lose(_ calls: [PendingCall]) {
-        guard let session, session.enter({ $0.lose(calls) }) >= Self.lostCallLimit else { return }
+        guard let session, session.enter({ $0.lose(calls) }) >= Self.lostCallLimit, !isConnectionKept else { return }
         session.enter { $0.close() }
         loseBus()
     }

@@ -125,8 +125,12 @@ package actor BlueZHost {
     /// Whether a role is there.
     var isWanted: Bool { !roles.isEmpty }
 
-    /// Whether several roles are there, so that the session outlasts each.
-    var isShared: Bool { roles.count > 1 }
+    /// Whether bluetoothd keeps what a role that leaves has registered: another role is there, or the connection outlasts
+    /// the session.
+    var isShared: Bool { roles.count > 1 || isConnectionKept }
+
+    /// Whether the connection to the bus is the program's, and outlasts the session.
+    var isConnectionKept: Bool { address.outlastsSessions }
 
     /// The log and the clock of the role that has been there for longest.
     private var eldest: Role? { roles.min { $0.key < $1.key }?.value }
@@ -269,7 +273,7 @@ package actor BlueZHost {
     }
 
     private func updateTolerance() {
-        let tolerance = deliveries.isEmpty && holds == 0 && !isShared ? tolerance : .zero
+        let tolerance = deliveries.isEmpty && holds == 0 && roles.count <= 1 ? tolerance : .zero
         session?.enter { $0.setTolerance(tolerance) }
     }
 
