@@ -143,7 +143,8 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             [
-                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .log, .subprocess, .systemPackage,
+                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .log, .subprocess,
+                .systemPackage,
             ]),
         .tests("DBusTests", ["CDBus", "CGLib", "DBus", "BLETestSupport", "BlueZTestSupport", "Waiting", .log]),
         .tests(

@@ -11,25 +11,11 @@ internal import Synchronization
 final class GDBusCarrier: BusCarrier, @unchecked Sendable {
     /// The maximum number of bytes that GDBus has not written.
     private static let room = 256 << 10
-    /// The maximum number of bytes and of descriptors that the loop has not read, beyond which the connection is given
-    /// up: GDBus reads whether or not anybody handles the messages.
-    private static let capacity = 64 << 20
-    private static let descriptorCapacity = 256
     /// The number of the call that is never answered. No other has it, because it is not a valid serial number.
     private static let endlessCall: UInt32 = 0
 
-    private struct Arrival {
-        let bytes: [UInt8]
-        /// Nil without.
-        let descriptors: [FileDescriptor]?
-    }
-
     private struct State {
-        var arrivals = Fifo<Arrival>()
-        /// What is left of the arrival that was read last.
-        var rest: ArraySlice<UInt8> = []
-        var unreadCount = 0
-        var unreadDescriptors = 0
+        var arrivals = ArrivalQueue()
         /// Whether the event is set.
         var isSignaled = false
         var isOver = false
@@ -101,7 +87,10 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
                 { connection, result, me in
                     g_dbus_connection_send_message_with_reply_finish(OpaquePointer(connection), result, nil)
                     let me = Unmanaged<GDBusCarrier>.fromOpaque(me!).takeRetainedValue()
-                    me.state.withLock { me.end(&$0) }
+                    me.state.withLock { state in
+                        state.isOver = true
+                        me.signal(&state)
+                    }
                 }, Unmanaged.passRetained(self).toOpaque())
             state.calls[serial] = Self.endlessCall
         }
@@ -168,15 +157,11 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         let descriptors = g_dbus_message_get_unix_fd_list(message).map { takesDescriptors ? Self.take($0) : [] }
         let isQueued = state.withLock { state in
             guard !state.isOver else { return false }
-            state.unreadCount += bytes.count
-            state.unreadDescriptors += descriptors?.count ?? 0
-            guard state.unreadCount <= Self.capacity, state.unreadDescriptors <= Self.descriptorCapacity else {
-                end(&state)
-                return false
-            }
-            state.arrivals.append(Arrival(bytes: bytes, descriptors: descriptors))
+            let isQueued = state.arrivals.append(bytes, descriptors)
+            // GDBus reads whether or not anybody handles the messages, so the connection is given up.
+            if !isQueued { state.isOver = true }
             signal(&state)
-            return true
+            return isQueued
         }
         if !isQueued, let descriptors { _ = DescriptorReaper.shared.close(descriptors) }
     }
@@ -207,29 +192,12 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         ble_event_set(event.rawValue)
     }
 
-    private func end(_ state: inout State) {
-        state.isOver = true
-        signal(&state)
-    }
-
     // MARK: Reading
 
     func read(into space: UnsafeMutableRawBufferPointer) -> BusReading {
         state.withLock { state in
-            var (count, descriptors): (Int, [FileDescriptor]?) = (0, nil)
-            while count < space.count {
-                if state.rest.isEmpty {
-                    guard descriptors == nil, let next = state.arrivals.popFirst() else { break }
-                    (state.rest, descriptors) = (next.bytes[...], next.descriptors)
-                }
-                let part = state.rest.prefix(space.count - count)
-                UnsafeMutableRawBufferPointer(rebasing: space[count...]).copyBytes(from: part)
-                state.rest = state.rest.dropFirst(part.count)
-                count += part.count
-            }
-            state.unreadCount -= count
-            state.unreadDescriptors -= descriptors?.count ?? 0
-            if state.rest.isEmpty, state.arrivals.isEmpty, !state.isOver, state.isSignaled {
+            let (count, descriptors) = state.arrivals.read(into: space)
+            if state.arrivals.isEmpty, !state.isOver, state.isSignaled {
                 state.isSignaled = false
                 ble_event_clear(event.rawValue)
             }
@@ -248,7 +216,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
 
     func write(_ bytes: ArraySlice<UInt8>, _ descriptors: [FileDescriptor]) -> Int? {
         state.withLock { state in
-            var rest = bytes
+            var (rest, descriptors) = (bytes, descriptors)
             while !rest.isEmpty {
                 guard state.unwrittenCount < Self.room else {
                     state.isRoomAwaited = true
@@ -257,7 +225,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
                 guard let length = rest.withUnsafeBytes({ try? IncomingMessage.length($0) }),
                     send(Array(rest.prefix(length)), descriptors, &state)
                 else { return nil }
-                rest = rest.dropFirst(length)
+                (rest, descriptors) = (rest.dropFirst(length), [])
             }
             return bytes.count - rest.count
         }
@@ -280,11 +248,6 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
             g_dbus_message_set_unix_fd_list(message, list)
         }
         let isCall = g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_METHOD_CALL
-        if isShared, isCall, String(cString: g_dbus_message_get_member(message)) == "AddMatch",
-            let rule = g_dbus_message_get_arg0(message)
-        {
-            state.rules.append(String(cString: rule))
-        }
         let own = g_dbus_message_get_serial(message)
         var serial: UInt32 = 0
         guard
@@ -294,7 +257,13 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         // GDBus's thread waits for the lock before it writes the message, and so before there can be an answer.
         state.unwritten[serial] = bytes.count
         state.unwrittenCount += bytes.count
-        if isCall { state.calls[serial] = own }
+        guard isCall else { return true }
+        state.calls[serial] = own
+        if isShared, String(cString: g_dbus_message_get_member(message)) == "AddMatch",
+            let rule = g_dbus_message_get_arg0(message)
+        {
+            state.rules.append(String(cString: rule))
+        }
         return true
     }
 

@@ -22,7 +22,8 @@ package final class GDBusReference: @unchecked Sendable {
         _ address: String, until outcome: BusOutcome<GDBusReference>
     ) async throws(DBusError) -> GDBusReference {
         let cancellable = Cancellable()
-        let flags = G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+        let flags =
+            G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
             | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
         g_dbus_connection_new_for_address(
             address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,

@@ -16,8 +16,9 @@ struct GDBusCarrierTests {
         interface, .method("Greet", takes: "s", returns: "s"), .method("Take", takes: "h"))
 
     private func session(
-        _ address: BusAddress, service: String? = nil, onLoss: @escaping @Sendable () -> Void = {},
-        onSignal: @escaping @Sendable (IncomingMessage) -> Void = { _ in }
+        _ address: BusAddress, service: String? = nil,
+        onSignal: @escaping @Sendable (IncomingMessage) -> Void = { _ in },
+        onLoss: @escaping @Sendable () -> Void = {}
     ) async throws -> BusSession {
         let session = BusSession(
             loop: EventLoop(name: "test"), logger: Logger(label: "test"), service: service, onSignal: onSignal,

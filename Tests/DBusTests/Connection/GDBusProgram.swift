@@ -25,8 +25,8 @@ final class GDBusProgram: Sendable {
                 program.connection.pointer,
                 { _, message, isIncoming, me in
                     let me = Unmanaged<GDBusProgram>.fromOpaque(me!).takeUnretainedValue()
-                    if isIncoming != 0, let member = g_dbus_message_get_member(message) {
-                        me.received.change { $0.append(String(cString: member)) }
+                    if isIncoming != 0, let member = g_dbus_message_get_member(message).map(String.init(cString:)) {
+                        me.received.change { $0.append(member) }
                     }
                     return message
                 }, program.pointer, nil)
@@ -34,7 +34,8 @@ final class GDBusProgram: Sendable {
                 program.connection.pointer, nil, interface, nil, nil, nil, G_DBUS_SIGNAL_FLAGS_NONE,
                 { _, _, _, _, member, _, me in
                     let me = Unmanaged<GDBusProgram>.fromOpaque(me!).takeUnretainedValue()
-                    me.signals.change { $0.append(String(cString: member!)) }
+                    let text = String(cString: member!)
+                    me.signals.change { $0.append(text) }
                 }, program.pointer, nil)
             program.serve()
         }

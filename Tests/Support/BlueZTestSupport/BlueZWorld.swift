@@ -17,7 +17,8 @@ public struct BlueZWorld: Sendable {
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
     ///   - minorVersion: the daemon's version is 5 and this.
     package init(
-        over carrier: TestCarrier = .socket, policy: String = PrivateBus.policy(), hasAgentManager: Bool = true, minorVersion: Int = 66
+        over carrier: TestCarrier = .socket, policy: String = PrivateBus.policy(), hasAgentManager: Bool = true,
+        minorVersion: Int = 66
     ) async throws {
         self.carrier = carrier
         bus = try await PrivateBus(policy: policy)
