@@ -4,7 +4,13 @@ struct ArrivalQueue {
     private static let capacity = 64 << 20
     private static let descriptorCapacity = 256
 
-    private var messages = Fifo<(bytes: [UInt8], descriptors: [FileDescriptor]?)>()
+    private struct Message {
+        let bytes: [UInt8]
+        /// Those that came with it; nil without.
+        let descriptors: [FileDescriptor]?
+    }
+
+    private var messages = Fifo<Message>()
     /// What is left of the message that was read last.
     private var rest: ArraySlice<UInt8> = []
     private var byteCount = 0
@@ -13,13 +19,11 @@ struct ArrivalQueue {
     var isEmpty: Bool { byteCount == 0 }
 
     /// Adds a message. Returns false, and adds nothing, if there is no room for it.
-    ///
-    /// - Parameter descriptors: those that came with it; nil without.
     mutating func append(_ bytes: [UInt8], _ descriptors: [FileDescriptor]?) -> Bool {
         let (newByteCount, newDescriptorCount) = (byteCount + bytes.count, descriptorCount + (descriptors?.count ?? 0))
         guard newByteCount <= Self.capacity, newDescriptorCount <= Self.descriptorCapacity else { return false }
         (byteCount, descriptorCount) = (newByteCount, newDescriptorCount)
-        messages.append((bytes, descriptors))
+        messages.append(Message(bytes: bytes, descriptors: descriptors))
         return true
     }
 
