@@ -1,5 +1,6 @@
 import BLE
 import BLEBackendTesting
+import BLEBlueZ
 import BLETestSupport
 import BlueZTestSupport
 import Testing

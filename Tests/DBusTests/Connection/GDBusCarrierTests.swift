@@ -245,7 +245,7 @@ struct GDBusCarrierTests {
                 return message
             }, Unmanaged.passRetained(block).toOpaque(), nil)
         try await receiver.emit(
-            path: "/", interface: "org.example.Other", signal: "Block", [], to: try #require(await sender.uniqueName))
+            path: "/", interface: "org.example.Other", signal: "Block", [], to: reference.uniqueName)
         await until { block.isReached.value }
 
         let emitter = try await sender.makeEmitter(path: "/", interface: Self.interface, property: "Value")
