@@ -102,9 +102,10 @@ final class BusConnection: @unchecked Sendable {
         do throws(DBusError) {
             switch address {
             case .existing(let connection): try attach(connection, isShared: true)
-            case .gdbus: try attach(try await GDBusReference.connect(text, until: referenced), isShared: false)
+            case .gdbus:
+                try attach(try await GDBusReference.connect(text, on: loop, until: referenced), isShared: false)
             case .system, .address:
-                attach(try await BusSocket.connect(text, until: connected))
+                attach(try await BusSocket.connect(text, on: loop, until: connected))
                 handshake = (Handshake(), authenticated)
                 output.send(Handshake.start(userID: geteuid()))
                 try await authenticated.wait()

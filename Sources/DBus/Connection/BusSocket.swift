@@ -38,19 +38,22 @@ final class BusSocket: BusCarrier, @unchecked Sendable {
         return String(cString: address)
     }
 
-    static func connect(_ address: String, until outcome: BusOutcome<BusSocket>) async throws(DBusError) -> BusSocket {
+    /// Connects to the bus at an address. Called on the loop's thread.
+    static func connect(
+        _ address: String, on loop: EventLoop, until outcome: BusOutcome<BusSocket>
+    ) async throws(DBusError) -> BusSocket {
         let cancellable = Cancellable()
         g_dbus_address_get_stream(
             address, cancellable.pointer,
-            { _, result, box in
-                let outcome = Unmanaged<BusOutcome<BusSocket>>.fromOpaque(box!).takeRetainedValue()
+            { _, result, request in
+                let outcome = GLibRequest<BusSocket>.take(request).outcome
                 var error: UnsafeMutablePointer<GError>?
                 if let stream = g_dbus_address_get_stream_finish(result, nil, &error) {
                     outcome.deliver(.success(BusSocket(owning: stream)))
                 } else {
                     outcome.deliver(.failure(DBusError(taking: error)))
                 }
-            }, Unmanaged.passRetained(outcome).toOpaque())
+            }, GLibRequest(on: loop, outcome).pointer)
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {

@@ -110,10 +110,10 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
             }
         }
         // Closing discards what is not written. A bus that does not read is not waited for.
-        let timer = loop.schedule(after: .seconds(1)) { [connection] in connection.close() }
+        let timer = loop.schedule(after: .seconds(1)) { [connection, loop] in connection.close(on: loop) }
         let end = Box { [self] in
             timer.cancel()
-            connection.close()
+            connection.close(on: loop)
         }
         g_dbus_connection_flush(
             connection.pointer, nil,

@@ -17,9 +17,9 @@ package final class GDBusReference: @unchecked Sendable {
 
     deinit { g_object_unref(UnsafeMutableRawPointer(pointer)) }
 
-    /// Connects to the bus at an address, authenticates and calls `Hello`.
+    /// Connects to the bus at an address, authenticates and calls `Hello`. Called on the loop's thread.
     static func connect(
-        _ address: String, until outcome: BusOutcome<GDBusReference>
+        _ address: String, on loop: EventLoop, until outcome: BusOutcome<GDBusReference>
     ) async throws(DBusError) -> GDBusReference {
         let cancellable = Cancellable()
         let flags =
@@ -27,8 +27,8 @@ package final class GDBusReference: @unchecked Sendable {
             | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
         g_dbus_connection_new_for_address(
             address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
-            { _, result, box in
-                let outcome = Unmanaged<BusOutcome<GDBusReference>>.fromOpaque(box!).takeRetainedValue()
+            { _, result, request in
+                let outcome = GLibRequest<GDBusReference>.take(request).outcome
                 var error: UnsafeMutablePointer<GError>?
                 if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
                     g_dbus_connection_set_exit_on_close(connection, 0)
@@ -36,7 +36,7 @@ package final class GDBusReference: @unchecked Sendable {
                 } else {
                     outcome.deliver(.failure(DBusError(taking: error)))
                 }
-            }, Unmanaged.passRetained(outcome).toOpaque())
+            }, GLibRequest(on: loop, outcome).pointer)
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {
@@ -45,7 +45,15 @@ package final class GDBusReference: @unchecked Sendable {
         }
     }
 
-    func close() { g_dbus_connection_close(pointer, nil, nil, nil) }
+    /// Closes the connection. What is not written is lost. Called on the loop's thread.
+    func close(on loop: EventLoop) {
+        g_dbus_connection_close(
+            pointer, nil,
+            { connection, result, request in
+                g_dbus_connection_close_finish(OpaquePointer(connection), result, nil)
+                GLibRequest<Void>.take(request).outcome.deliver(.success(()))
+            }, GLibRequest<Void>(on: loop, BusOutcome()).pointer)
+    }
 
     var isClosed: Bool { g_dbus_connection_is_closed(pointer) != 0 }
 

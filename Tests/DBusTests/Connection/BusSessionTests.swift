@@ -254,6 +254,21 @@ struct BusSessionTests {
         #expect(await session.isOpen == false)
     }
 
+    @Test(arguments: [TestCarrier.socket, .gdbus])
+    func `a session that gives up while it connects leaves no socket behind`(_ carrier: TestCarrier) async throws {
+        let listener = try SilentListener()
+        let address = carrier == .gdbus ? BusAddress.gdbus(listener.address) : .address(listener.address)
+        for _ in 0..<20 {
+            let session = BusSession(
+                loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
+            let error = await #expect(throws: DBusError.self) {
+                try await session.open(address, timeout: .microseconds(1))
+            }
+            #expect(error?.kind == .timedOut)
+        }
+        await listener.untilAllAreClosed()
+    }
+
     @Test(arguments: TestCarrier.allCases)
     func `the loss of the bus fails what waits and is reported once`(_ carrier: TestCarrier) async throws {
         let bus = try await PrivateBus()

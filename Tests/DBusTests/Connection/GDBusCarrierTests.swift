@@ -4,6 +4,7 @@ import CGLib
 import Dispatch
 import Logging
 import Testing
+import Waiting
 
 @testable import DBus
 
@@ -130,16 +131,34 @@ struct GDBusCarrierTests {
 
     @Test func `a closed session leaves no reference to the connection behind`() async throws {
         let bus = try await PrivateBus()
-        let isGone = SharedValue(false)
         let reference = bus.makeGDBusConnection()
-        g_object_weak_ref(
-            UnsafeMutableRawPointer(reference.pointer).assumingMemoryBound(to: GObject.self),
-            { flag, _ in Unmanaged<SharedValue<Bool>>.fromOpaque(flag!).takeRetainedValue().change { $0 = true } },
-            Unmanaged.passRetained(isGone).toOpaque())
+        let isGone = reference.watch()
         let session = try await session(.existing(consume reference))
         try await session.listen("type='signal',interface='org.example.Other'", timeout: HangLimit.step)
         await session.close()
         await until { isGone.value }
+    }
+
+    @Test func `a connection of the carrier's own is gone after its close, also if nobody keeps the loop`() async throws
+    {
+        /// Isolated to a loop that goes with it.
+        actor Opener {
+            let loop = EventLoop(name: "test")
+            nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+            func openAndClose(_ address: String) async throws -> SharedValue<Bool> {
+                try loop.prepare()
+                let reference = try await GDBusReference.connect(address, on: loop, until: BusOutcome())
+                let isGone = reference.watch()
+                try GDBusCarrier(consume reference, isShared: false, loop: loop) { _ in false }.close()
+                return isGone
+            }
+        }
+        let bus = try await PrivateBus()
+        for _ in 0..<10 {
+            let isGone = try await Opener().openAndClose(bus.address)
+            await until { isGone.value }
+        }
     }
 
     // MARK: Strangers
@@ -274,6 +293,18 @@ struct GDBusCarrierTests {
             isReached.change { $0 = true }
             gate.wait()
         }
+    }
+}
+
+extension GDBusReference {
+    /// Returns what becomes true when the connection is released.
+    fileprivate func watch() -> SharedValue<Bool> {
+        let isGone = SharedValue(false)
+        g_object_weak_ref(
+            UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: GObject.self),
+            { flag, _ in Unmanaged<SharedValue<Bool>>.fromOpaque(flag!).takeRetainedValue().change { $0 = true } },
+            Unmanaged.passRetained(isGone).toOpaque())
+        return isGone
     }
 }
 
