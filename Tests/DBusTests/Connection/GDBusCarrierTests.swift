@@ -237,10 +237,11 @@ struct GDBusCarrierTests {
 
     // MARK: Room
 
-    @Test func `a sender waits while GDBus does not write`() async throws {
+    @Test func `a sender waits while GDBus cannot write`() async throws {
         let bus = try await PrivateBus()
-        let reference = bus.makeGDBusConnection()
-        let sender = try await session(.existing(reference))
+        let relay = try BusRelay(to: bus)
+        defer { relay.stop() }
+        let sender = try await session(.gdbus(relay.address))
         let values = SharedValue<[UInt8]>([])
         let receiver = try await session(.address(bus.address)) { message in
             guard message.member == "PropertiesChanged" else { return }
@@ -253,46 +254,26 @@ struct GDBusCarrierTests {
         }
         try await receiver.listen("type='signal',member='PropertiesChanged'", timeout: HangLimit.step)
 
-        let block = Block()
-        defer { block.gate.signal() }
-        g_dbus_connection_add_filter(
-            reference.pointer,
-            { _, message, isIncoming, block in
-                if isIncoming != 0, g_dbus_message_get_member(message).map({ String(cString: $0) }) == "Block" {
-                    Unmanaged<Block>.fromOpaque(block!).takeUnretainedValue().wait()
-                }
-                return message
-            }, Unmanaged.passRetained(block).toOpaque(), nil)
-        try await receiver.emit(
-            path: "/", interface: "org.example.Other", signal: "Block", [], to: reference.uniqueName)
-        await until { block.isReached.value }
-
+        relay.setHeld(true)
         let emitter = try await sender.makeEmitter(path: "/", interface: Self.interface, property: "Value")
-        let count = 4000
+        let isEnough = SharedValue(false)
         let sending = Task {
-            for number in 0..<count {
-                try await emitter.send([UInt8(truncatingIfNeeded: number)] + Array(repeating: 0, count: 500))
+            var count = 0
+            while !isEnough.value {
+                try await emitter.send([UInt8(truncatingIfNeeded: count)] + Array(repeating: 0, count: 500))
+                count += 1
             }
+            return count
         }
         let output = try await sender.open().output
         await until { output.hasBacklog }
-        block.gate.signal()
-        try await sending.value
+        isEnough.change { $0 = true }
+        relay.setHeld(false)
+        let count = try await sending.value
         await until { values.value.count == count }
         #expect(values.value == (0..<count).map { UInt8(truncatingIfNeeded: $0) })
         await sender.close()
         await receiver.close()
-    }
-
-    /// Holds GDBus's thread up.
-    private final class Block: Sendable {
-        let isReached = SharedValue(false)
-        let gate = DispatchSemaphore(value: 0)
-
-        func wait() {
-            isReached.change { $0 = true }
-            gate.wait()
-        }
     }
 }
 

@@ -23,9 +23,12 @@ extension PrivateBus {
         let flags =
             G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
             | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
+        var error: UnsafeMutablePointer<GError>?
         let connection = g_dbus_connection_new_for_address_sync(
-            address, GDBusConnectionFlags(rawValue: flags), nil, nil, nil)
-        guard let connection else { preconditionFailure("no bus at \(address)") }
+            address, GDBusConnectionFlags(rawValue: flags), nil, nil, &error)
+        guard let connection else {
+            preconditionFailure(error.map { String(cString: $0.pointee.message) } ?? "no connection")
+        }
         defer { g_object_unref(UnsafeMutableRawPointer(connection)) }
         return GDBusReference(retaining: connection)
     }
