@@ -40,11 +40,13 @@ public struct BlueZConnection: Sendable {
 
     /// Creates a connection over a `GDBusConnection` that the program has, and goes on to use as before.
     ///
-    /// It is retained as long as this connection, or a central or host made with it, exists, and never closed. To
-    /// bluetoothd, it is one client: use it for one `BlueZConnection` at a time. bluetoothd is told at the shutdown of the
-    /// last central or host what has ended, so do not leave that out. If the bus is lost, the central and the host wait for
-    /// it in vain, because only the program could connect again; a connection of `g_bus_get_sync` ends the process then,
-    /// unless `g_dbus_connection_set_exit_on_close` has turned that off.
+    /// The `GDBusConnection` is retained as long as this value, or a central or host made with it, exists. It is never
+    /// closed. To bluetoothd, it is one client: use it for one `BlueZConnection` at a time. What a central or host has
+    /// begun at bluetoothd ends with its shutdown; without one, it lasts as long as the `GDBusConnection`.
+    ///
+    /// After the loss of the bus, the adapter's state stays `resetting`, because only the program can connect again. A
+    /// `GDBusConnection` of `g_bus_get_sync` ends the process then, unless `g_dbus_connection_set_exit_on_close` has turned
+    /// that off.
     ///
     /// - Parameters:
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
