@@ -142,7 +142,10 @@ if withBlueZ {
             name: "CDBus", path: "Tests/Tools/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .support(
             "BlueZTestSupport",
-            ["BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "DBus", .log, .subprocess, .systemPackage]),
+            [
+                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .log, .subprocess,
+                .systemPackage,
+            ]),
         .tests("DBusTests", ["CDBus", "CGLib", "DBus", "BLETestSupport", "BlueZTestSupport", "Waiting", .log]),
         .tests(
             "BLEBlueZTests",

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <gio/gio.h>
+#include <gio/gunixfdlist.h>
 #include <glib-object.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -77,6 +79,14 @@ static inline int ble_timer_create(void) { return timerfd_create(CLOCK_BOOTTIME,
 static inline void ble_timer_set(int timer, long seconds, long nanoseconds) {
     struct itimerspec time = {.it_value = {.tv_sec = seconds, .tv_nsec = nanoseconds}};
     timerfd_settime(timer, 0, &time, NULL);
+}
+
+/// An event that is a descriptor, readable while the event is set; -1 if there can be none.
+static inline int ble_event_create(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+static inline void ble_event_set(int event) { eventfd_write(event, 1); }
+static inline void ble_event_clear(int event) {
+    eventfd_t value;
+    eventfd_read(event, &value);
 }
 
 static inline GQuark ble_dbus_error_quark(void) { return G_DBUS_ERROR; }

@@ -13,6 +13,14 @@ internal import DBus
 /// the first to the shutdown of the last; ``withBluetooth(on:central:host:_:)`` is the scope of both. Separate backends
 /// for a central and a host also work, at twice the cost.
 public struct BlueZConnection: Sendable {
+    /// What carries the messages to the bus and from it.
+    public enum Transport: Sendable {
+        /// A socket that this package reads and writes itself, which takes the least processor time.
+        case socket
+        /// A `GDBusConnection`, where a proxy or the authentication of a bus wants GDBus.
+        case gdbus
+    }
+
     private let host: BlueZHost
 
     /// Creates a connection. Nothing is sent before a central or a host uses it.
@@ -20,8 +28,32 @@ public struct BlueZConnection: Sendable {
     /// - Parameters:
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
-    public init(adapter: String? = nil, bus: String? = nil) {
-        host = BlueZHost(adapter: adapter, address: bus.map { .address($0) } ?? .system)
+    ///   - transport: what carries the messages.
+    public init(adapter: String? = nil, bus: String? = nil, transport: Transport = .socket) {
+        let address: BusAddress =
+            switch transport {
+            case .socket: bus.map { .address($0) } ?? .system
+            case .gdbus: .gdbus(bus)
+            }
+        host = BlueZHost(adapter: adapter, address: address)
+    }
+
+    /// Creates a connection over a `GDBusConnection` that the program has, and goes on to use as before.
+    ///
+    /// The `GDBusConnection` is retained as long as this value, or a central or host made with it, exists. It is never
+    /// closed. To bluetoothd, it is one client: use it for one `BlueZConnection` at a time. What a central or host has
+    /// begun at bluetoothd ends with its shutdown; without one, it lasts as long as the `GDBusConnection`.
+    ///
+    /// After the loss of the bus, the adapter's state stays `resetting`, because only the program can connect again. A
+    /// `GDBusConnection` of `g_bus_get_sync` ends the process then, unless `g_dbus_connection_set_exit_on_close` has
+    /// turned that off.
+    ///
+    /// - Parameters:
+    ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
+    ///   - gdbusConnection: a `GDBusConnection *` to the bus that bluetoothd is on. Not checked: any other pointer is
+    ///     undefined behavior.
+    public init(adapter: String? = nil, gdbusConnection: OpaquePointer) {
+        host = BlueZHost(adapter: adapter, address: .existing(GDBusReference(retaining: gdbusConnection)))
     }
 
     /// Returns a backend for a central. While one is in use, another throws `busy` when it starts.

@@ -59,11 +59,12 @@ extension BlueZHost {
     private static let unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
 
     /// Fails calls that bluetoothd will never answer. The bus counts them for as long as the connection is open, and
-    /// permits 128: before they are too many, the connection is replaced, as after its loss.
+    /// permits 128: before they are too many, the connection is replaced, as after its loss, unless it is the
+    /// program's.
     func lose(_ calls: [PendingCall], _ error: DBusError) {
-        guard !calls.isEmpty, let session, session.enter({ $0.lose(calls, error) }) >= Self.lostCallLimit else {
-            return
-        }
+        guard !calls.isEmpty, let session, session.enter({ $0.lose(calls, error) }) >= Self.lostCallLimit,
+            !isConnectionKept
+        else { return }
         session.enter { $0.close() }
         loseBus()
     }

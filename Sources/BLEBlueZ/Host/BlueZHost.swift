@@ -128,8 +128,12 @@ package actor BlueZHost {
     /// Whether there is a role.
     var isWanted: Bool { !roles.isEmpty }
 
-    /// Whether there are several roles, so that the session remains open when one leaves.
-    var isShared: Bool { roles.count > 1 }
+    /// Whether bluetoothd keeps what a role that leaves has registered: another role is there, or the connection
+    /// outlasts the session.
+    var isShared: Bool { roles.count > 1 || isConnectionKept }
+
+    /// Whether the connection to the bus is the program's, and outlasts the session.
+    var isConnectionKept: Bool { address.outlastsSessions }
 
     /// The role that joined first. Its log and clock are used.
     private var eldest: Role? { roles.min { $0.key < $1.key }?.value }
@@ -274,7 +278,7 @@ package actor BlueZHost {
     }
 
     private func updateTolerance() {
-        let tolerance = deliveries.isEmpty && holds == 0 && !isShared ? tolerance : .zero
+        let tolerance = deliveries.isEmpty && holds == 0 && roles.count <= 1 ? tolerance : .zero
         session?.enter { $0.setTolerance(tolerance) }
     }
 

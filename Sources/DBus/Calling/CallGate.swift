@@ -172,3 +172,5 @@ struct Fifo<Element> {
         return elements[head]
     }
 }
+
+extension Fifo: Sendable where Element: Sendable {}

@@ -112,6 +112,7 @@ final class PendingCalls: @unchecked Sendable {
         over connection: BusConnection
     ) -> Bool {
         guard let call = call(for: message, service) else { return false }
+        connection.answered(call.serial)
         calls[call.ticket] = nil
         if call.isLost {
             call.isLost = false

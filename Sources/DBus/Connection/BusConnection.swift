@@ -11,7 +11,7 @@ internal import Waiting
 /// them. The handler of a call begins at once; what it does on an actor follows the messages that were received
 /// together.
 ///
-/// Reads the socket itself, and each message in place; see Docs/Decisions/0009 for the reasons.
+/// Reads each message in place, as a `BusCarrier` brings it; see Docs/Decisions/0009 and 0010 for the reasons.
 ///
 /// Safe to share because everything except `init` and ``output`` happens on the loop's thread, which each entry point
 /// checks.
@@ -22,7 +22,7 @@ final class BusConnection: @unchecked Sendable {
     /// The service whose messages are accepted; nil accepts those of every sender.
     private var service: NameOwner?
     private let onLoss: @Sendable () -> Void
-    private var socket: BusSocket?
+    private var carrier: (any BusCarrier)?
     private var source: UnsafeMutablePointer<GSource>?
     private var buffer = ReceiveBuffer()
     /// The descriptors that came with messages in the buffer, an array for each message that has any.
@@ -78,10 +78,10 @@ final class BusConnection: @unchecked Sendable {
 
     deinit {
         // Closed on the loop's thread: a session that is released while open closes its connections there.
-        assert(socket == nil, "dropped while open")
+        assert(carrier == nil, "dropped while open")
     }
 
-    var isOpen: Bool { socket != nil }
+    var isOpen: Bool { carrier != nil }
 
     static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
 
@@ -89,24 +89,33 @@ final class BusConnection: @unchecked Sendable {
 
     /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`,
     /// and `.exhausted` without descriptors.
-    func open(address: String, timeout: Duration) async throws(DBusError) {
+    func open(_ address: BusAddress, timeout: Duration) async throws(DBusError) {
         try loop.prepare()
         guard FileDescriptor.areAvailable() else { throw .noDescriptors }
         let (connected, authenticated) = (BusOutcome<BusSocket>(), BusOutcome<Void>())
+        let referenced = BusOutcome<GDBusReference>()
         let timer = loop.schedule(after: timeout) {
             let late = DBusError(.timedOut, message: "no answer from the bus within \(timeout)")
             connected.deliver(.failure(late))
+            referenced.deliver(.failure(late))
             authenticated.deliver(.failure(late))
         }
         defer { timer.cancel() }
+        let text = try address.text
         do throws(DBusError) {
-            attach(try await BusSocket.connect(address, until: connected))
-            handshake = (Handshake(), authenticated)
-            output.send(Handshake.start(userID: geteuid()))
-            try await authenticated.wait()
-            // A bus may hang up here on a user whom it does not accept.
-            uniqueName = try await ask(.bus("Hello"), timeout: timeout) { (body) throws(DBusError) in
-                try body.string()
+            switch address {
+            case .existing(let connection): try attach(connection, isShared: true)
+            case .gdbus:
+                try attach(try await GDBusReference.connect(text, on: loop, until: referenced), isShared: false)
+            case .system, .address:
+                attach(try await BusSocket.connect(text, on: loop, until: connected))
+                handshake = (Handshake(), authenticated)
+                output.send(Handshake.start(userID: geteuid()))
+                try await authenticated.wait()
+                // A bus may hang up here on a user whom it does not accept.
+                uniqueName = try await ask(.bus("Hello"), timeout: timeout) { (body) throws(DBusError) in
+                    try body.string()
+                }
             }
         } catch {
             throw error.kind == .disconnected
@@ -143,9 +152,16 @@ final class BusConnection: @unchecked Sendable {
     /// The owner's name, with the id of the bus: another bus may give the same names.
     var ownerIdentity: String? { owner.map { "\($0) \(busID)" } }
 
-    private func attach(_ socket: BusSocket) {
-        self.socket = socket
-        output.open(socket)
+    private func attach(_ connection: GDBusReference, isShared: Bool) throws(DBusError) {
+        attach(try GDBusCarrier(connection, isShared: isShared, loop: loop) { [served] in served.serves($0) })
+        output.passesDescriptors = connection.passesDescriptors
+        uniqueName = connection.uniqueName
+        busID = connection.busID
+    }
+
+    private func attach(_ carrier: any BusCarrier) {
+        self.carrier = carrier
+        output.open(carrier)
         var actions = BLESourceActions()
         actions.context = Unmanaged.passUnretained(self).toOpaque()
         actions.ready = { me in
@@ -154,19 +170,20 @@ final class BusConnection: @unchecked Sendable {
         actions.run = { me, condition in
             Unmanaged<BusConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
         }
-        source = ble_source_attach(loop.context, socket.descriptor, G_IO_IN, actions)
+        source = ble_source_attach(loop.context, carrier.descriptor, G_IO_IN, actions)
     }
 
     /// Closes immediately. Pending calls fail with `.disconnected`. The loss handler is not called.
     func close() {
         loop.checkIsolated()
-        guard socket != nil else { return }
-        socket = nil
+        guard let carrier else { return }
+        self.carrier = nil
         pause = nil
         hasMessages = false
         while let unread = descriptors.popFirst() { _ = DescriptorReaper.shared.close(unread) }
         _ = output.release()
         output.close()
+        carrier.close()
         served.removeAll()
         if let source {
             g_source_destroy(source)
@@ -179,7 +196,7 @@ final class BusConnection: @unchecked Sendable {
     }
 
     private func lose() {
-        guard socket != nil else { return }
+        guard carrier != nil else { return }
         // While the connection is being opened, there is nothing to lose: the caller of `open` gets the error.
         let wasOpening = handshake != nil
         close()
@@ -193,7 +210,7 @@ final class BusConnection: @unchecked Sendable {
         // buffer.
         withExtendedLifetime(self) {
             output.hold()
-            if condition.rawValue & G_IO_OUT.rawValue != 0 { write() }
+            if output.hasBacklog { write() }
             // A socket that was closed is not waited for.
             let isOver = condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0
             if isOver { endPause() }
@@ -221,9 +238,9 @@ final class BusConnection: @unchecked Sendable {
 
     /// Reads what is there. Returns whether there may be more.
     private func receive() -> Bool {
-        guard let socket else { return false }
+        guard let carrier else { return false }
         let space = buffer.space()
-        switch socket.read(into: space) {
+        switch carrier.read(into: space) {
         case .bytes(let count, let passed):
             buffer.received(count)
             if let passed { descriptors.append(passed) }
@@ -253,7 +270,7 @@ final class BusConnection: @unchecked Sendable {
     }
 
     private func beginPause(_ duration: Duration) {
-        guard socket != nil, pause == nil else { return }
+        guard carrier != nil, pause == nil else { return }
         pause = loop.schedule(after: duration) { [weak self] in self?.continueReading() }
         updateWatch()
     }
@@ -263,6 +280,7 @@ final class BusConnection: @unchecked Sendable {
             guard pause != nil else { return }
             pause = nil
             output.hold()
+            if output.hasBacklog { write() }
             if deliver() { read() }
             if pause == nil { updateWatch() }
             runPending()
@@ -283,8 +301,9 @@ final class BusConnection: @unchecked Sendable {
     }
 
     private func updateWatch() {
-        guard let source else { return }
-        let condition = (pause == nil ? G_IO_IN.rawValue : 0) | (output.hasBacklog ? G_IO_OUT.rawValue : 0)
+        guard let source, let carrier else { return }
+        let isRoomAwaited = carrier.isWritableWithRoom && output.hasBacklog
+        let condition = (pause == nil ? G_IO_IN.rawValue : 0) | (isRoomAwaited ? G_IO_OUT.rawValue : 0)
         ble_source_set_condition(source, GIOCondition(rawValue: condition))
     }
 
@@ -295,9 +314,9 @@ final class BusConnection: @unchecked Sendable {
         if handshake != nil, !shakeHands() { return true }
         do throws(DBusError) {
             for _ in 0..<Self.messagesPerTurn {
-                guard socket != nil, let message = try buffer.nextMessage() else {
+                guard carrier != nil, let message = try buffer.nextMessage() else {
                     hasMessages = false
-                    return socket != nil
+                    return carrier != nil
                 }
                 receive(message)
             }
@@ -306,7 +325,7 @@ final class BusConnection: @unchecked Sendable {
             lose()
             return false
         }
-        hasMessages = socket != nil
+        hasMessages = carrier != nil
         return false
     }
 
@@ -397,6 +416,9 @@ final class BusConnection: @unchecked Sendable {
 
     /// Fails calls that will never be answered. Returns the number of all such calls.
     func lose(_ lost: [PendingCall], _ error: DBusError) -> Int { calls.lose(lost, error, over: self) }
+
+    /// Notes that the answer to a call has been accepted.
+    func answered(_ serial: UInt32) { carrier?.answered(serial) }
 
     /// Makes a call and returns its answer.
     func call(_ call: MethodCall, timeout: Duration) async throws(DBusError) -> MethodReply {

@@ -10,9 +10,10 @@ internal import Waiting
 /// A stream socket to a bus. GDBus opens it, for any address that GDBus supports.
 ///
 /// Safe to share: it is never changed, and closed with its last reference. Only the loop's thread reads.
-final class BusSocket: @unchecked Sendable {
+final class BusSocket: BusCarrier, @unchecked Sendable {
     private let stream: UnsafeMutablePointer<GIOStream>
     let descriptor: Int32
+    var isWritableWithRoom: Bool { true }
 
     /// The maximum number of descriptors that the kernel passes at once (`SCM_MAX_FD`).
     private static let maximumDescriptors = 253
@@ -37,19 +38,22 @@ final class BusSocket: @unchecked Sendable {
         return String(cString: address)
     }
 
-    static func connect(_ address: String, until outcome: BusOutcome<BusSocket>) async throws(DBusError) -> BusSocket {
+    /// Connects to the bus at an address. Called on the loop's thread.
+    static func connect(
+        _ address: String, on loop: EventLoop, until outcome: BusOutcome<BusSocket>
+    ) async throws(DBusError) -> BusSocket {
         let cancellable = Cancellable()
         g_dbus_address_get_stream(
             address, cancellable.pointer,
-            { _, result, box in
-                let outcome = Unmanaged<BusOutcome<BusSocket>>.fromOpaque(box!).takeRetainedValue()
+            { _, result, request in
+                let outcome = GLibRequest<BusSocket>.take(request).outcome
                 var error: UnsafeMutablePointer<GError>?
                 if let stream = g_dbus_address_get_stream_finish(result, nil, &error) {
                     outcome.deliver(.success(BusSocket(owning: stream)))
                 } else {
                     outcome.deliver(.failure(DBusError(taking: error)))
                 }
-            }, Unmanaged.passRetained(outcome).toOpaque())
+            }, GLibRequest(on: loop, outcome).pointer)
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {
@@ -58,15 +62,12 @@ final class BusSocket: @unchecked Sendable {
         }
     }
 
-    enum Reading {
-        /// Bytes, and the descriptors of the message that begins last in them; nil without.
-        case bytes(Int, [FileDescriptor]?)
-        case nothingYet
-        /// The other side has closed the socket, or the socket is broken.
-        case over
-    }
+    func answered(_ serial: UInt32) {}
 
-    func read(into space: UnsafeMutableRawBufferPointer) -> Reading {
+    /// Does nothing: the socket is closed with its last reference.
+    func close() {}
+
+    func read(into space: UnsafeMutableRawBufferPointer) -> BusReading {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: Self.maximumDescriptors) { received in
             while true {
                 var passed = Int32(received.count)

@@ -27,7 +27,7 @@ final class MessageOutput: Sendable {
     private static let maximumDescriptors = 16
 
     private struct State {
-        var socket: BusSocket?
+        var carrier: (any BusCarrier)?
         var passesDescriptors = false
         /// Whether what is sent is held.
         var isHeld = false
@@ -51,7 +51,7 @@ final class MessageOutput: Sendable {
         }
 
         /// Writes the backlog as far as the socket has room. Returns false if the socket is broken.
-        mutating func write(to socket: BusSocket) -> Bool {
+        mutating func write(to carrier: any BusCarrier) -> Bool {
             var written = 0
             defer {
                 backlog.removeFirst(written)
@@ -59,7 +59,7 @@ final class MessageOutput: Sendable {
             }
             while written < backlog.count {
                 let part = backlog[written]
-                guard let count = socket.write(part.bytes, part.descriptors) else { return false }
+                guard let count = carrier.write(part.bytes, part.descriptors) else { return false }
                 waitingCount -= count
                 guard count == part.bytes.count else {
                     backlog[written].bytes.removeFirst(count)
@@ -82,7 +82,7 @@ final class MessageOutput: Sendable {
         (self.onBacklog, self.onBreak) = (onBacklog, onBreak)
     }
 
-    func open(_ socket: BusSocket) { state.withLock { $0.socket = socket } }
+    func open(_ carrier: any BusCarrier) { state.withLock { $0.carrier = carrier } }
 
     /// Ends all waits. What has not been written is lost.
     func close() {
@@ -136,12 +136,12 @@ final class MessageOutput: Sendable {
     private func send(_ bytes: [UInt8], _ descriptors: [FileDescriptor], waits: Bool) -> Sending {
         enum Event { case backlog, broken }
         let (result, event): (Sending, Event?) = state.withLock { state in
-            guard let socket = state.socket else { return (.closed, nil) }
+            guard let carrier = state.carrier else { return (.closed, nil) }
             let wasFull = state.isFull
             if wasFull, !waits { return (.full, nil) }
             if state.backlog.isEmpty, !state.isHeld {
-                guard let count = socket.write(bytes[...], descriptors) else {
-                    state.socket = nil
+                guard let count = carrier.write(bytes[...], descriptors) else {
+                    state.carrier = nil
                     return (.closed, .broken)
                 }
                 if count == bytes.count { return (.accepted, nil) }
@@ -151,9 +151,9 @@ final class MessageOutput: Sendable {
             }
             state.append(bytes, descriptors)
             var isBroken = state.waitingCount > Self.capacity
-            if !wasFull, state.waitingCount > Self.heldCapacity { isBroken = !state.write(to: socket) }
+            if !wasFull, state.waitingCount > Self.heldCapacity { isBroken = !state.write(to: carrier) }
             if isBroken {
-                state.socket = nil
+                state.carrier = nil
                 return (.closed, .broken)
             }
             return (.accepted, state.isFull && !wasFull ? .backlog : nil)
@@ -173,8 +173,8 @@ final class MessageOutput: Sendable {
     func release() -> Bool {
         let (isWhole, isFull): (Bool, Bool) = state.withLock { state in
             state.isHeld = false
-            guard let socket = state.socket, !state.isFull, !state.backlog.isEmpty else { return (true, false) }
-            return (state.write(to: socket), state.isFull)
+            guard let carrier = state.carrier, !state.isFull, !state.backlog.isEmpty else { return (true, false) }
+            return (state.write(to: carrier), state.isFull)
         }
         if isFull { onBacklog() }
         return isWhole
@@ -183,8 +183,8 @@ final class MessageOutput: Sendable {
     /// Writes the backlog as far as the socket has room. Returns false if the socket is broken.
     func flush() -> Bool {
         let (isWhole, waiters): (Bool, [BusOutcome<Void>]) = state.withLock { state in
-            guard let socket = state.socket else { return (true, []) }
-            guard state.write(to: socket) else { return (false, []) }
+            guard let carrier = state.carrier else { return (true, []) }
+            guard state.write(to: carrier) else { return (false, []) }
             guard !state.isFull else { return (true, []) }
             defer { state.waiters = [] }
             return (true, state.waiters)
@@ -197,7 +197,7 @@ final class MessageOutput: Sendable {
     /// `.cancelled`.
     func room() async throws(DBusError) {
         let waiter: BusOutcome<Void>? = try state.withLock { (state) throws(DBusError) in
-            guard state.socket != nil else { throw BusConnection.closed }
+            guard state.carrier != nil else { throw BusConnection.closed }
             guard state.isFull else { return nil }
             let waiter = BusOutcome<Void>()
             state.waiters.append(waiter)

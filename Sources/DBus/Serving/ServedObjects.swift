@@ -1,7 +1,9 @@
+internal import Synchronization
+
 /// The objects that a connection serves, with the interfaces that every object has: Properties, Introspectable, and
 /// `Ping` of Peer.
 ///
-/// Safe to share because it is used only on the loop's thread.
+/// Safe to share because it is used only on the loop's thread, except for what is protected by the mutex.
 final class ServedObjects: @unchecked Sendable {
     private struct Export {
         let id: UInt32
@@ -13,6 +15,8 @@ final class ServedObjects: @unchecked Sendable {
     /// By path, in the order in which they were added.
     private var exports: [String: [Export]] = [:]
     private var paths: [UInt32: String] = [:]
+    /// The paths of all, for another thread.
+    private let servedPaths = Mutex<Set<String>>([])
 
     init(_ loop: EventLoop) { tasks = LoopTaskExecutor(loop) }
 
@@ -26,18 +30,25 @@ final class ServedObjects: @unchecked Sendable {
         lastID += 1
         exports[object.path, default: []].append(Export(id: lastID, object: object))
         paths[lastID] = object.path
+        servedPaths.withLock { _ = $0.insert(object.path) }
         return lastID
     }
 
     func remove(_ id: UInt32) {
         guard let path = paths.removeValue(forKey: id) else { return }
         exports[path]?.removeAll { $0.id == id }
-        if exports[path]?.isEmpty == true { exports[path] = nil }
+        guard exports[path]?.isEmpty == true else { return }
+        exports[path] = nil
+        servedPaths.withLock { _ = $0.remove(path) }
     }
+
+    /// Whether an object is served at a path. May be called from any thread.
+    func serves(_ path: String) -> Bool { servedPaths.withLock { $0.contains(path) } }
 
     func removeAll() {
         exports = [:]
         paths = [:]
+        servedPaths.withLock { $0 = [] }
     }
 
     private func interface(_ name: String, at path: String) -> ExportedObject? {

@@ -52,12 +52,7 @@ package actor BusSession {
         let connection = BusConnection(
             loop: loop, service: service, onSignal: signalHandler, onOwner: ownerHandler, onLoss: lost)
         do throws(DBusError) {
-            let text =
-                switch address {
-                case .system: try BusSocket.systemBusAddress()
-                case .address(let text): text
-                }
-            try await connection.open(address: text, timeout: timeout)
+            try await connection.open(address, timeout: timeout)
             guard connection.isOpen else {
                 throw DBusError(.disconnected, message: "the connection to the bus was closed as soon as it was open")
             }

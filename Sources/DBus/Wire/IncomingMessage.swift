@@ -140,6 +140,19 @@ package struct IncomingMessage: @unchecked Sendable {
 
     private static func isOrder(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "l") || byte == UInt8(ascii: "B") }
 
+    /// Changes the serial number that an answer refers to.
+    static func setReplySerial(_ serial: UInt32, in answer: inout [UInt8]) {
+        answer.withUnsafeMutableBytes { answer in
+            let isSwapped = answer[0] != MessageWriter.byteOrder
+            var fields = HeaderFields(UnsafeRawBufferPointer(answer), isSwapped: isSwapped)
+            while let (code, _) = try? fields.next() {
+                guard code == MessageHeader.Field.replySerial.rawValue else { continue }
+                // The number is the last part of the field.
+                answer.storeBytes(
+                    of: isSwapped ? serial.byteSwapped : serial, toByteOffset: fields.offset - 4, as: UInt32.self)
+            }
+        }
+    }
 }
 
 /// Iterates over the header fields of a message, an `a(yv)` whose values are nearly all strings.
@@ -153,7 +166,7 @@ private struct HeaderFields {
 
     private let message: UnsafeRawBufferPointer
     private let isSwapped: Bool
-    private var offset = IncomingMessage.fixedHeader
+    private(set) var offset = IncomingMessage.fixedHeader
     private let end: Int
 
     init(_ message: UnsafeRawBufferPointer, isSwapped: Bool) {

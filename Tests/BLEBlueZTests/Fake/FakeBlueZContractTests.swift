@@ -13,6 +13,11 @@ struct FakeBlueZContractTests {
     func contract(_ item: BackendContract, minorVersion: Int) async throws {
         try await item.check(try await FakePeer(minorVersion: minorVersion))
     }
+
+    @Test(arguments: BackendContract.selected, [TestCarrier.gdbus, .existing])
+    func `contract over GDBus`(_ item: BackendContract, carrier: TestCarrier) async throws {
+        try await item.check(try await FakePeer(over: carrier, minorVersion: 82))
+    }
 }
 
 /// The contract's peripheral behind a fake bluetoothd on a bus of its own.
@@ -23,8 +28,8 @@ struct FakePeer: SimulatedStrapPeer {
     let strap = SimulatedStrap()
     let peripheral: SimulatedPeripheral
 
-    init(minorVersion: Int = 66) async throws {
-        world = try await BlueZWorld(minorVersion: minorVersion)
+    init(over carrier: TestCarrier = .socket, minorVersion: Int = 66) async throws {
+        world = try await BlueZWorld(over: carrier, minorVersion: minorVersion)
         peripheral = await world.radio.add(strap.definition)
     }
 

@@ -16,6 +16,11 @@ struct FakePeripheralContractTests {
     func contract(_ item: PeripheralContract, minorVersion: Int) async throws {
         try await item.check(FakeServingPeer(world: try await BlueZWorld(minorVersion: minorVersion)))
     }
+
+    @Test(arguments: PeripheralContract.selected, [TestCarrier.gdbus, .existing])
+    func `contract over GDBus`(_ item: PeripheralContract, carrier: TestCarrier) async throws {
+        try await item.check(FakeServingPeer(world: try await BlueZWorld(over: carrier, minorVersion: 80)))
+    }
 }
 
 private struct FakeServingPeer: PeripheralContractPeer {

@@ -18,13 +18,15 @@ struct RealBlueZContractTests {
 
 /// The contract's peripheral: the guest's peer, commanded over a socket. See `Scripts/guest/peer`.
 struct RealPeer: ContractPeer {
+    var transport = BlueZConnection.Transport.socket
     /// A `Connected` signal is lost, or the kernel drops a packet. Another attempt helps then.
     let timeout = Duration.seconds(30)
 
     typealias Failure = Guest.Failure
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
-        try await Central(configuration: configuration)
+        try await Central(
+            backend: BlueZConnection(transport: transport).makeCentral(), configuration: configuration)
     }
 
     func disconnect() async throws { try await tell("disconnect") }

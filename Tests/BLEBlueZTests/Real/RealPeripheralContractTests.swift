@@ -15,7 +15,8 @@ struct RealPeripheralContractTests {
     }
 }
 
-private struct RealServingPeer: PeripheralContractPeer {
+struct RealServingPeer: PeripheralContractPeer {
+    var transport = BlueZConnection.Transport.socket
     private let peer = RealPeer()
 
     let timeout = Duration.seconds(60)
@@ -23,7 +24,7 @@ private struct RealServingPeer: PeripheralContractPeer {
     var distinguishesSubscribers: Bool { backend.value?.limits.distinguishesSubscribers ?? false }
 
     func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
-        let backend = BlueZPeripheral.bluez()
+        let backend = BlueZConnection(transport: transport).makePeripheral()
         self.backend.change { $0 = backend }
         return try await PeripheralHost(backend: backend, configuration: configuration)
     }

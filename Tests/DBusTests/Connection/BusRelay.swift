@@ -2,16 +2,17 @@ import BlueZTestSupport
 import Foundation
 import Synchronization
 
-/// A bus's address at which a connection is cut once the client has said so much; what is said before is passed on.
+/// A bus's address at which a connection is cut once the client has said so much, and at which what it says can be held up.
+/// What is said before is passed on.
 final class BusRelay: Sendable {
     let address: String
-    /// Two ends of a stream; closing one tells the relay to end.
+    /// Two ends of a stream: what is written tells the relay whether to read from clients, and its end to end.
     private let wake: (read: Int32, write: Int32)
 
     /// Stands before `bus` until ``stop()``.
     ///
     /// - Parameter count: how many times something is read from the client, and passed on.
-    init(to bus: PrivateBus, after count: Int) throws {
+    init(to bus: PrivateBus, after count: Int = .max) throws {
         let name = "ble-relay-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         address = "unix:abstract=\(name)"
         var ends: [Int32] = [0, 0]
@@ -30,18 +31,29 @@ final class BusRelay: Sendable {
 
     func stop() { close(wake.write) }
 
+    /// Reads nothing from clients, or goes on to.
+    func setHeld(_ isHeld: Bool) {
+        var word: UInt8 = isHeld ? 1 : 0
+        _ = send(wake.write, &word, 1, 0)
+    }
+
     /// Passes on between pairs of sockets, each the other's peer.
     private static func relay(_ listener: Int32, _ upstream: String, after count: Int, until end: Int32) {
         var peers: [Int32: Int32] = [:]
         var clients: Set<Int32> = []
         var rest = count
+        var isHeld = false
         defer { for descriptor in peers.keys { close(descriptor) } }
         while true {
-            var polled = ([end, listener] + peers.keys).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            let read = peers.keys.filter { !isHeld || !clients.contains($0) }
+            var polled = ([end, listener] + read).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             guard poll(&polled, nfds_t(polled.count), -1) > 0 else { continue }
             for state in polled where state.revents != 0 {
-                if state.fd == end { return }
-                if state.fd == listener {
+                if state.fd == end {
+                    var word: UInt8 = 0
+                    guard recv(end, &word, 1, 0) > 0 else { return }
+                    isHeld = word == 1
+                } else if state.fd == listener {
                     let (client, bus) = (accept(listener, nil, nil), socket(upstream) { connect($0, $1, $2) })
                     guard client >= 0, bus >= 0 else { return }
                     (peers[client], peers[bus]) = (bus, client)

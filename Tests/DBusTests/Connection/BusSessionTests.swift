@@ -12,7 +12,7 @@ private struct Recorder {
     let session: BusSession
 
     /// A session on `bus` whose signals are recorded as `member(text)`.
-    init(_ bus: PrivateBus, _ timeout: Duration = HangLimit.step) async throws {
+    init(_ bus: PrivateBus, over carrier: TestCarrier) async throws {
         let (signals, signal) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(10_000))
         let (losses, loss) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(10))
         session = BusSession(
@@ -34,7 +34,7 @@ private struct Recorder {
             onLoss: { loss.yield() })
         self.signals = signals
         self.losses = losses
-        try await session.open(.address(bus.address), timeout: timeout)
+        try await session.open(bus.address(over: carrier), timeout: HangLimit.step)
     }
 }
 
@@ -45,12 +45,14 @@ struct BusSessionTests {
     }
 
     /// Runs a test with a bus, a libdbus service on it, and a session.
-    private func withService(_ test: (PrivateBus, Recorder) async throws -> Void) async throws {
+    private func withService(
+        over carrier: TestCarrier, _ test: (PrivateBus, Recorder) async throws -> Void
+    ) async throws {
         let bus = try await PrivateBus()
         let service = try LibdbusService(address: bus.address)
         let recorder: Recorder
         do {
-            recorder = try await Recorder(bus)
+            recorder = try await Recorder(bus, over: carrier)
             try await test(bus, recorder)
         } catch {
             service.stop()
@@ -62,24 +64,27 @@ struct BusSessionTests {
 
     // MARK: Calls
 
-    @Test(arguments: [0, 1, 512, 100_000]) func `bytes come back as they were sent`(_ count: Int) async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases, [0, 1, 512, 100_000, 4_000_000])
+    func `bytes come back as they were sent`(_ carrier: TestCarrier, _ count: Int) async throws {
+        try await withService(over: carrier) { _, recorder in
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
             let reply = try await recorder.session.call(call("Echo", .bytes(bytes)), timeout: HangLimit.step)
             #expect(try reply.value().bytes == bytes)
         }
     }
 
-    @Test func `a remote error keeps its name and text`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a remote error keeps its name and text`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             await #expect(throws: DBusError.remote("org.example.Error.Broken", "it broke")) {
                 try await recorder.session.call(call("Fail"), timeout: HangLimit.step)
             }
         }
     }
 
-    @Test func `a call ends at its deadline`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a call ends at its deadline`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             let error = await #expect(throws: DBusError.self) {
                 try await recorder.session.call(call("Hang"), timeout: .milliseconds(50))
             }
@@ -87,8 +92,9 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `a cancelled call ends at once`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a cancelled call ends at once`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             let task = Task { try await recorder.session.call(call("Hang"), timeout: .seconds(3600)) }
             task.cancel()
             let error = await #expect(throws: DBusError.self) { try await task.value }
@@ -96,8 +102,9 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `a call can be withdrawn until it is sent`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a call can be withdrawn until it is sent`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             var slow = call("Hang")
             slow.pace = .slow
             let ends = SharedValue<[String]>([])
@@ -113,8 +120,11 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `a missing service, and one that leaves, are distinguished from other errors`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a missing service, and one that leaves, are distinguished from other errors`(
+        _ carrier: TestCarrier
+    ) async throws {
+        try await withService(over: carrier) { _, recorder in
             let missing = MethodCall("org.example.Nobody", "/", "org.example.Service", "Echo")
             let error = await #expect(throws: DBusError.self) {
                 try await recorder.session.call(missing, timeout: HangLimit.step)
@@ -127,8 +137,9 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `descriptors pass both ways`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `descriptors pass both ways`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             let reply = try await recorder.session.call(call("Pipe"), timeout: HangLimit.step)
             let received = try #require(reply.descriptors.first)
             #expect(try reply.value().integer == 0)
@@ -146,8 +157,11 @@ struct BusSessionTests {
 
     // MARK: Signals
 
-    @Test func `signals arrive typed and before the answer that was asked for after them`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `signals arrive typed and before the answer that was asked for after them`(
+        _ carrier: TestCarrier
+    ) async throws {
+        try await withService(over: carrier) { _, recorder in
             try await recorder.session.listen("type='signal',interface='org.example.Events'", timeout: HangLimit.step)
             for _ in 0..<3 { _ = try await recorder.session.call(call("Emit"), timeout: HangLimit.step) }
             try await recorder.session.ask(call("Emit"), timeout: HangLimit.step) { _ in }
@@ -156,9 +170,10 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `names that come and go are reported`() async throws {
+    @Test(arguments: TestCarrier.allCases)
+    func `names that come and go are reported`(_ carrier: TestCarrier) async throws {
         let bus = try await PrivateBus()
-        let recorder = try await Recorder(bus)
+        let recorder = try await Recorder(bus, over: carrier)
         try await recorder.session.listen(
             "type='signal',member='NameOwnerChanged',arg0='\(LibdbusService.name)'", timeout: HangLimit.step)
         let service = try LibdbusService(address: bus.address)
@@ -170,8 +185,9 @@ struct BusSessionTests {
         await recorder.session.close()
     }
 
-    @Test func `a question ends at its deadline and when it is cancelled`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a question ends at its deadline and when it is cancelled`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             let late = await #expect(throws: DBusError.self) {
                 try await recorder.session.ask(call("Hang"), timeout: .milliseconds(50)) { _ in }
             }
@@ -185,8 +201,9 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `an answer of another type is an error, not a crash`() async throws {
-        try await withService { _, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `an answer of another type is an error, not a crash`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { _, recorder in
             let error = await #expect(throws: DBusError.self) {
                 try await recorder.session.ask(.bus("GetId"), timeout: HangLimit.step) { (reader) throws(DBusError) in
                     try reader.uint32()
@@ -198,25 +215,29 @@ struct BusSessionTests {
 
     // MARK: Loss
 
-    @Test func `a missing bus is unreachable`() async throws {
+    @Test(arguments: [TestCarrier.socket, .gdbus])
+    func `a missing bus is unreachable`(_ carrier: TestCarrier) async throws {
+        let address = "unix:path=/nonexistent/socket"
         let session = BusSession(
             loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: { Issue.record("lost") })
         let error = await #expect(throws: DBusError.self) {
-            try await session.open(.address("unix:path=/nonexistent/socket"), timeout: HangLimit.step)
+            try await session.open(carrier == .gdbus ? .gdbus(address) : .address(address), timeout: HangLimit.step)
         }
         #expect(error?.kind == .unreachable)
         #expect(await session.isOpen == false)
     }
 
-    @Test func `a question that finds the bus gone does not wait for its answer`() async throws {
+    @Test(arguments: TestCarrier.allCases)
+    func `a question that finds the bus gone does not wait for its answer`(_ carrier: TestCarrier) async throws {
         let bus = try await PrivateBus()
-        let session = try await Recorder(bus).session
+        let session = try await Recorder(bus, over: carrier).session
         let error = await #expect(throws: DBusError.self) { try await session.askAfter { bus.stopAndWait() } }
         #expect(error?.kind == .disconnected)
     }
 
-    @Test(arguments: 0..<9) func `a session that is cut while it opens, or later, is not open`(
-        _ count: Int
+    @Test(arguments: [TestCarrier.socket, .gdbus], 0..<9)
+    func `a session that is cut while it opens, or later, is not open`(
+        _ carrier: TestCarrier, _ count: Int
     ) async throws {
         let bus = try await PrivateBus()
         let relay = try BusRelay(to: bus, after: count)
@@ -224,7 +245,8 @@ struct BusSessionTests {
         let session = BusSession(
             loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
         do {
-            try await session.open(.address(relay.address), timeout: HangLimit.step)
+            let address = relay.address
+            try await session.open(carrier == .gdbus ? .gdbus(address) : .address(address), timeout: HangLimit.step)
             while true { _ = try await session.call(.bus("GetId"), timeout: HangLimit.step) }
         } catch {
             #expect(error.kind == .disconnected || error.kind == .unreachable)
@@ -232,10 +254,26 @@ struct BusSessionTests {
         #expect(await session.isOpen == false)
     }
 
-    @Test func `the loss of the bus fails what waits and is reported once`() async throws {
+    @Test(arguments: [TestCarrier.socket, .gdbus])
+    func `a session that gives up while it connects leaves no socket behind`(_ carrier: TestCarrier) async throws {
+        let listener = try SilentListener()
+        let address = carrier == .gdbus ? BusAddress.gdbus(listener.address) : .address(listener.address)
+        for _ in 0..<20 {
+            let session = BusSession(
+                loop: EventLoop(name: "test"), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
+            let error = await #expect(throws: DBusError.self) {
+                try await session.open(address, timeout: .microseconds(1))
+            }
+            #expect(error?.kind == .timedOut)
+        }
+        await listener.untilAllAreClosed()
+    }
+
+    @Test(arguments: TestCarrier.allCases)
+    func `the loss of the bus fails what waits and is reported once`(_ carrier: TestCarrier) async throws {
         let bus = try await PrivateBus()
         let service = try LibdbusService(address: bus.address)
-        let recorder = try await Recorder(bus)
+        let recorder = try await Recorder(bus, over: carrier)
         let session = recorder.session
         let calling = Task { try await session.call(call("Hang"), timeout: .seconds(3600)) }
         let asking = Task { try await session.ask(call("Hang"), timeout: .seconds(3600)) { _ in } }
@@ -256,11 +294,12 @@ struct BusSessionTests {
         service.stop()
     }
 
-    @Test func `a closed session fails what waits and reports no loss`() async throws {
-        try await withService { bus, _ in
+    @Test(arguments: TestCarrier.allCases)
+    func `a closed session fails what waits and reports no loss`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { bus, _ in
             let session = BusSession(
                 loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: { Issue.record("lost") })
-            try await session.open(.address(bus.address), timeout: HangLimit.step)
+            try await session.open(bus.address(over: carrier), timeout: HangLimit.step)
             let calling = Task { try await session.call(call("Hang"), timeout: .seconds(3600)) }
             _ = try await session.call(call("Echo", .bytes([])), timeout: HangLimit.step)
             await session.close()
@@ -270,8 +309,9 @@ struct BusSessionTests {
         }
     }
 
-    @Test func `a dropped session leaves no connection behind`() async throws {
-        try await withService { bus, recorder in
+    @Test(arguments: TestCarrier.allCases)
+    func `a dropped session leaves no connection behind`(_ carrier: TestCarrier) async throws {
+        try await withService(over: carrier) { bus, recorder in
             let names = MethodCall.bus("ListNames")
             func count() async throws -> Int {
                 try await recorder.session.call(names, timeout: HangLimit.step).value().elements?.count ?? 0
@@ -280,7 +320,7 @@ struct BusSessionTests {
             for _ in 0..<10 {
                 let session = BusSession(
                     loop: EventLoop(), logger: Logger(label: "test"), onSignal: { _ in }, onLoss: {})
-                try await session.open(.address(bus.address), timeout: HangLimit.step)
+                try await session.open(bus.address(over: carrier), timeout: HangLimit.step)
             }
             while try await count() > before { await Task.yield() }
         }

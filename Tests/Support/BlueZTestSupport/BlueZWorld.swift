@@ -9,14 +9,18 @@ public struct BlueZWorld: Sendable {
     public let bus: PrivateBus
     public let radio = SimulatedRadio()
     public let daemon: FakeBlueZ
+    private let carrier: TestCarrier
 
     /// - Parameters:
+    ///   - carrier: what carries the messages of centrals and hosts.
     ///   - policy: the bus's policy, in its configuration's XML.
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
     ///   - minorVersion: the second part of the daemon's version: 66 for 5.66.
-    public init(
-        policy: String = PrivateBus.policy(), hasAgentManager: Bool = true, minorVersion: Int = 66
+    package init(
+        over carrier: TestCarrier = .socket, policy: String = PrivateBus.policy(), hasAgentManager: Bool = true,
+        minorVersion: Int = 66
     ) async throws {
+        self.carrier = carrier
         bus = try await PrivateBus(policy: policy)
         daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: minorVersion)
         if !hasAgentManager { await daemon.omitAgentManager() }
@@ -38,6 +42,6 @@ public struct BlueZWorld: Sendable {
 
     /// The state that the roles on one adapter share.
     package func makeStack() -> BlueZHost {
-        BlueZHost(adapter: nil, address: .address(bus.address), channelSockets: daemon.channelSockets)
+        BlueZHost(adapter: nil, address: bus.address(over: carrier), channelSockets: daemon.channelSockets)
     }
 }

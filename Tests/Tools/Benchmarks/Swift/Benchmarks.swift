@@ -29,6 +29,8 @@ enum Benchmarks {
         case scope
         /// On the global executor.
         case stream
+        /// As `scope`, with a connection over GDBus.
+        case gdbus
     }
 
     /// Runs a measurement. Returns false if there is none with that name and these arguments.
@@ -38,6 +40,7 @@ enum Benchmarks {
         switch (name, arguments.count, numbers.count) {
         case ("scope", 0, 0): try await NotificationBenchmark.run(.scope)
         case ("stream", 0, 0): try await NotificationBenchmark.run(.stream)
+        case ("gdbus", 0, 0): try await NotificationBenchmark.run(.gdbus)
         case ("session", 0, 0): try await NotificationBenchmark.runSession()
         case ("scan", 2, 1):
             guard let way = ScanBenchmark.Way(rawValue: word) else { return false }
@@ -79,6 +82,7 @@ enum Benchmarks {
     ) async throws {
         switch place {
         case .scope: try await BLEBlueZ.withCentral(body)
+        case .gdbus: try await BLE.withCentral(backend: BlueZConnection(transport: .gdbus).makeCentral(), body)
         case .stream:
             let central = try await Central()
             try await body(central)

@@ -145,7 +145,7 @@ def paces(flood: int, paced: int, quick_flood: int, quick_paced: int = 500) -> t
 
 HEART_RATE = "0000180d-0000-1000-8000-00805f9b34fb"
 NANOSECONDS = (Number("cpu", "ns"),)
-SCOPE, STREAM = "Swift, `withCentral`", "Swift, global executor"
+SCOPE, STREAM, OVER_GDBUS = "Swift, `withCentral`", "Swift, global executor", "Swift, over GDBus"
 LIBDBUS, GDBUS, BLEAK = "C, libdbus", "C, GDBus", "Python, bleak"
 BY_LIBDBUS = {"libdbus": "libdbus"}
 
@@ -171,6 +171,9 @@ ROWS = (
             Program(
                 "scope", SCOPE, "Benchmarks scope",
                 "the same in `withCentral`, as the README shows it, read on the delivering thread."),
+            Program(
+                "over-gdbus", OVER_GDBUS, "Benchmarks gdbus",
+                "the same with `BlueZConnection(transport: .gdbus)`: GDBus carries the messages."),
         ),
         modes=paces(100_000, 5_000, 20_000),
         fake="fake-bluez {count} {rate}",
@@ -347,6 +350,9 @@ ROWS = (
                 "`MessageBus.call` of ReadValue."),
             Program("bleak", BLEAK, "read-bleak.py {count} {parallel}", "`BleakClient.read_gatt_char`."),
             Program("scope", SCOPE, "Benchmarks read scope {count} {parallel}", "`peripheral.read` in `withCentral`."),
+            Program(
+                "over-gdbus", OVER_GDBUS, "Benchmarks read gdbus {count} {parallel}",
+                "the same with `BlueZConnection(transport: .gdbus)`."),
         ),
         head="reader",
         modes=(

@@ -1,0 +1,69 @@
+internal import CGLib
+internal import Waiting
+
+/// A reference to a GDBusConnection, which it retains.
+///
+/// Safe to share: it is never changed, and GLib lets any thread use a GDBusConnection.
+package final class GDBusReference: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// - Parameter pointer: a `GDBusConnection *`.
+    package init(retaining pointer: OpaquePointer) {
+        g_object_ref(UnsafeMutableRawPointer(pointer))
+        self.pointer = pointer
+    }
+
+    private init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { g_object_unref(UnsafeMutableRawPointer(pointer)) }
+
+    /// Connects to the bus at an address, authenticates and calls `Hello`. Called on the loop's thread.
+    static func connect(
+        _ address: String, on loop: EventLoop, until outcome: BusOutcome<GDBusReference>
+    ) async throws(DBusError) -> GDBusReference {
+        let cancellable = Cancellable()
+        let flags =
+            G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+            | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
+        g_dbus_connection_new_for_address(
+            address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
+            { _, result, request in
+                let outcome = GLibRequest<GDBusReference>.take(request).outcome
+                var error: UnsafeMutablePointer<GError>?
+                if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
+                    g_dbus_connection_set_exit_on_close(connection, 0)
+                    outcome.deliver(.success(GDBusReference(owning: connection)))
+                } else {
+                    outcome.deliver(.failure(DBusError(taking: error)))
+                }
+            }, GLibRequest(on: loop, outcome).pointer)
+        do throws(DBusError) {
+            return try await outcome.wait()
+        } catch {
+            cancellable.cancel()
+            throw error
+        }
+    }
+
+    /// Closes the connection. What is not written is lost. Called on the loop's thread.
+    func close(on loop: EventLoop) {
+        g_dbus_connection_close(
+            pointer, nil,
+            { connection, result, request in
+                g_dbus_connection_close_finish(OpaquePointer(connection), result, nil)
+                GLibRequest<Void>.take(request).outcome.deliver(.success(()))
+            }, GLibRequest<Void>(on: loop, BusOutcome()).pointer)
+    }
+
+    var isClosed: Bool { g_dbus_connection_is_closed(pointer) != 0 }
+
+    /// The name that the bus has given the connection; nil if the other side is not a bus.
+    var uniqueName: String? { g_dbus_connection_get_unique_name(pointer).map { String(cString: $0) } }
+    /// The id of the bus, which it has told while authenticating.
+    var busID: String { g_dbus_connection_get_guid(pointer).map { String(cString: $0) } ?? "" }
+
+    /// Whether the bus passes descriptors.
+    var passesDescriptors: Bool {
+        g_dbus_connection_get_capabilities(pointer).rawValue & G_DBUS_CAPABILITY_FLAGS_UNIX_FD_PASSING.rawValue != 0
+    }
+}
