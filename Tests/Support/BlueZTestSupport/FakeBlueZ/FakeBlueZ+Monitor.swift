@@ -84,6 +84,7 @@ extension FakeBlueZ {
         guard !refusesMonitors else { return await tell(monitor, "Release") }
         monitors[monitor.path] = monitor
         await tell(monitor, "Activate")
+        activations += 1
         if discoverers.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
     }
 

@@ -42,6 +42,8 @@ public actor FakeBlueZ {
     var isBlocked = false
     /// The monitors of clients, by their paths.
     var monitors: [String: FakeMonitor] = [:]
+    /// The number of times that a client has answered the activation of a monitor.
+    package var activations = 0
     var offersMonitors = false
     /// What clients serve and advertise; nil before the first registration.
     var serving: FakeServing?
