@@ -106,7 +106,7 @@ import Testing
         (RuuviTag(movementCount: 255), "movement count"), (RuuviTag(sequenceNumber: 65535), "sequence number"),
         (RuuviTag(address: [1]), "address"), (RuuviTag(address: [UInt8](repeating: 255, count: 6)), "address"),
         (RuuviTag(format: .rawV1), "humidity"),
-        (changed { $0.txPower = 4 }, "field that format 3 lacks"),
+        (changed { $0.txPower = 4 }, "field that format 3 does not have"),
         (changed { $0.temperatureCelsius = -128 }, "temperature"),
         (changed { $0.accelerationMilligravities.z = nil }, "acceleration"),
         (changed { $0.batteryMillivolts = 65536 }, "voltage"),
