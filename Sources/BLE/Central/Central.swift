@@ -25,8 +25,7 @@ public actor Central {
         /// The maximum time for one operation on a connected peripheral. 30 s by default, which is the Attribute
         /// Protocol's own limit (Core Specification 5.4, volume 3, part F, section 3.3.3).
         public var operationTimeout: Duration
-        /// Measures deadlines and staleness. By default the continuous clock, as the backend
-        /// provides it.
+        /// Measures deadlines and staleness. By default the continuous clock, as the backend provides it.
         public var clock: any Clock<Duration>
         /// Whether a new central waits for Bluetooth: for the bus, bluetoothd and an adapter, which may come up after
         /// this program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
