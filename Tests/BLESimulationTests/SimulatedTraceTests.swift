@@ -70,6 +70,7 @@ import Testing
             let writer = try await peripheral.packetWriter(to: Self.command)
             #expect(log.metadata(of: "simulated acquire writing: done").first?["handle"] != nil)
             writer.close()
+            try await peripheral.pair()
             try await peripheral.disconnect()
             #expect(log.metadata(of: "simulated disconnect: done").count == 1)
             try await peripheral.unpair()

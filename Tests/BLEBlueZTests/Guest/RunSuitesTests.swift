@@ -1,6 +1,7 @@
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// `Scripts/guest/run-suites`, with a `with-bluez` that runs its command here, and a script in place of the tests.

@@ -181,7 +181,7 @@ import Testing
         if spooferIsLast { spoofer = try await fake("Spoofer", impostor) }
         let devices = try devices(FakeSecureDevice.encryption(.bound))
         _ = try await list(devices, 2)
-        let device = try await connectAtOnce(devices)
+        let device = try await connect(devices)
         #expect(device.peripheral == genuine.peripheral)
         #expect(await spoofer?.grip.isConnected == false)
         #expect(
@@ -251,7 +251,7 @@ import Testing
         await save(old.peripheral.id, key: try await key(old))
         await old.grip.remove()
         let new = try await fake("New", secure)
-        #expect(try await connectAtOnce(devices(FakeSecureDevice.encryption(.bound))).peripheral == new.peripheral)
+        #expect(try await connect(devices(FakeSecureDevice.encryption(.bound))).peripheral == new.peripheral)
         #expect(await saved?.peripheral == new.peripheral.id)
     }
 }
