@@ -82,6 +82,8 @@ extension Central {
             central[operationsOn: peripheral].willStart(pending)
             let cancel = start(central, pending)
             central[operationsOn: peripheral].didStart(pending, cancel: cancel)
+            // It may have completed, and with it the use of the link.
+            if let peripheral, !pending.isAwaited { central.removeLinkIfUnused(peripheral) }
         }
         if self[operationsOn: peripheral].begin(pending, start: run) { run(self) }
         return pending
