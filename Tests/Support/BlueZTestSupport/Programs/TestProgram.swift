@@ -64,6 +64,10 @@ public struct TestProgram: Sendable {
     @discardableResult
     public func run(_ body: (RunningProgram) async throws -> Void = { _ in }) async throws -> Result {
         try StartsProcesses.requireLane()
+        // In the guest, a program that runs is a step of its test.
+        let step = Guest.isHere ? arguments.dropFirst(3).joined(separator: " ") : nil
+        if let step { GuestProgress.shared.begin(command: step) }
+        defer { if let step { GuestProgress.shared.end(command: step, "ended") } }
         switch input {
         case .text(let text):
             let file = try FileDescriptor.unnamedFile(holding: text)
