@@ -89,19 +89,24 @@ extension CentralBackend {
     ///
     /// - Parameters:
     ///   - completion: called with the result of `work`.
-    ///   - work: the operation. It begins before this method returns, in the backend's isolation.
+    ///   - work: the operation, in the backend's isolation.
     public func startTask(
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void,
         _ work: @escaping @Sendable (isolated Self) async throws(BLEError) -> [UInt8]
     ) -> @Sendable () -> Void {
-        let task = Task.immediate(executorPreference: taskExecutor) {
-            do throws(BLEError) {
-                completion(.success(try await work(self)))
-            } catch {
-                completion(.failure(error))
-            }
-        }
+        let task = Task(executorPreference: taskExecutor) { await self.run(work, completion) }
         return { task.cancel() }
+    }
+
+    private func run(
+        _ work: @Sendable (isolated Self) async throws(BLEError) -> [UInt8],
+        _ completion: @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) async {
+        do throws(BLEError) {
+            completion(.success(try await work(self)))
+        } catch {
+            completion(.failure(error))
+        }
     }
 
     /// Performs an operation on an attribute, without a central. Returns what was read; for a write, nothing.
