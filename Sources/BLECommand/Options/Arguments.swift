@@ -40,21 +40,10 @@ struct HexArgument: Sendable {
 
 /// Returns the error for an unknown name, with a way to find others.
 func notNamed(_ text: String, _ kind: String, _ numbers: AssignedNumber.Kind) -> ValidationError {
-    let meant = nearestName(to: text, numbers).map { " Did you mean \($0)?" } ?? ""
+    let meant = Suggestion.nearest(to: text, among: numbers).map { " Did you mean \($0)?" } ?? ""
     return ValidationError(
         "\"\(text.excerpt)\" is neither the name of a \(kind) nor a UUID.\(meant) To find the SIG's names: "
             + "ble numbers --kind \(kind) WORDS.")
-}
-
-/// Returns the name that an unknown one is almost.
-func nearestName(to text: String, _ numbers: AssignedNumber.Kind) -> String? {
-    let known = AssignedNumbers.all(numbers) + Catalog.vendors.entries.filter { $0.kind == numbers }
-    return Suggestion.nearest(to: commandLineName(text), in: known.map { commandLineName($0.name) })
-}
-
-/// Returns a name in lowercase, with hyphens.
-func commandLineName(_ name: String) -> String {
-    name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
 }
 
 /// The help for the optional first argument of commands that can choose a peripheral themselves.

@@ -114,7 +114,7 @@ struct Entry {
         let name = try string()
         // No name is longer than this.
         guard name.utf8.count <= 200, let uuid = find(name) else {
-            let meant = nearestName(to: name, numbers).map { "; is \"\($0)\" meant?" } ?? ""
+            let meant = Suggestion.nearest(to: name, among: numbers).map { "; is \"\($0)\" meant?" } ?? ""
             throw mistake("\"\(name.excerpt)\" is not a UUID or the name of \(kind)\(meant)")
         }
         return uuid

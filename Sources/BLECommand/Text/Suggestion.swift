@@ -1,4 +1,5 @@
 import BLE
+import BLEAssignedNumbers
 
 /// Suggestions for unknown words.
 enum Suggestion {
@@ -17,4 +18,15 @@ enum Suggestion {
             )
         }
     }
+
+    /// The same for a name of an assigned number, or of one that a vendor has.
+    static func nearest(to name: String, among numbers: AssignedNumber.Kind) -> String? {
+        let known = AssignedNumbers.all(numbers) + Catalog.vendors.entries.filter { $0.kind == numbers }
+        return nearest(to: commandLineName(name), in: known.map { commandLineName($0.name) })
+    }
+}
+
+/// Returns a name in lowercase, with hyphens.
+func commandLineName(_ name: String) -> String {
+    name.lowercased().split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
 }
