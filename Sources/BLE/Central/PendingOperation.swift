@@ -29,12 +29,12 @@ final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
 
     init(
         _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, _ token: Int,
-        in central: Central, timeout: Duration, lingering: Duration?
+        in central: Central, timeout: Duration, of total: Duration?, lingering: Duration?
     ) {
         (self.peripheral, self.resource, self.token, self.central) = (peripheral, resource, token, central)
         self.lingering = lingering
         end = lingering == nil ? nil : Outcome()
-        deadline = central.deadline(timeout, name, outcome)
+        deadline = central.deadline(timeout, of: total, name, outcome)
     }
 
     func fail(_ error: BLEError) { outcome.deliver(.failure(error)) }
@@ -73,11 +73,11 @@ extension Central {
     ///   also after a cancellation. Returns what cancels it.
     func begin<Value: Sendable>(
         _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, timeout: Duration,
-        lingering: Duration? = nil,
+        of total: Duration? = nil, lingering: Duration? = nil,
         start: @escaping @Sendable (isolated Central, PendingOperation<Value>) -> (@Sendable () -> Void)
     ) -> PendingOperation<Value> {
         let pending = PendingOperation<Value>(
-            name, on: peripheral, using: resource, token(), in: self, timeout: timeout, lingering: lingering)
+            name, on: peripheral, using: resource, token(), in: self, timeout: timeout, of: total, lingering: lingering)
         let run: Operations.Start = { central in
             central[operationsOn: peripheral].willStart(pending)
             let cancel = start(central, pending)
@@ -104,6 +104,8 @@ extension Central {
         pending.deadline.cancel()
         let cancel = self[operationsOn: pending.peripheral].abandon(pending)
         cancel?()
+        // Nobody needs the answers any longer, even while the backend is ending the pairing.
+        if cancel != nil, case .pairing(let id) = pending.resource { endPrompts(of: id) }
         if let peripheral = pending.peripheral { operationEnded(on: peripheral) }
         return cancel != nil
     }
@@ -118,16 +120,18 @@ extension Central {
     /// The caller never waits for a body that is slow to notice its cancellation, but the next operation on the same
     /// resource does.
     ///
-    /// - Parameter lingering: how long a caller that has an error waits for a body that has begun to end. Nil if it
-    ///   does not wait.
+    /// - Parameters:
+    ///   - total: the time that the caller has given, of which `timeout` is the rest. Nil if it is `timeout`.
+    ///   - lingering: how long a caller that has an error waits for a body that has begun to end. Nil if it does not
+    ///     wait.
     func perform<Value: Sendable>(
-        on peripheral: Peripheral.ID? = nil, timeout: Duration, name: String,
+        on peripheral: Peripheral.ID? = nil, timeout: Duration, of total: Duration? = nil, name: String,
         about characteristic: BluetoothUUID? = nil, using resource: Operations.Resource? = nil,
         lingering: Duration? = nil,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         try await traced(name, on: peripheral, characteristic) { () throws(BLEError) in
-            try await begin(name, on: peripheral, using: resource, timeout: timeout, lingering: lingering) {
+            try await begin(name, on: peripheral, using: resource, timeout: timeout, of: total, lingering: lingering) {
                 $0.startTask($1, body)
             }.value()
         }
@@ -155,9 +159,11 @@ extension Central {
     }
 
     /// Delivers `timedOut` after `timeout`, unless the returned expiry is cancelled first.
-    nonisolated func deadline<Value>(_ timeout: Duration, _ name: String, _ outcome: Outcome<Value>) -> Expiry {
+    nonisolated func deadline<Value>(
+        _ timeout: Duration, of total: Duration? = nil, _ name: String, _ outcome: Outcome<Value>
+    ) -> Expiry {
         Expiry(after: timeout, clock: deadlineClock) {
-            outcome.deliver(.failure(BLEError(.timedOut, "\(name) took longer than \(timeout)")))
+            outcome.deliver(.failure(BLEError(.timedOut, "\(name) took longer than \(total ?? timeout)")))
         }
     }
 }

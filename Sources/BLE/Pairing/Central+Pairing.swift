@@ -22,20 +22,12 @@ extension Central {
         }
         do throws(BLEError) {
             try await establish(id, timeout: min(timeout, configuration.connectTimeout))
-            // Not failed by the end of the link: the backend's error is more specific.
-            do throws(BLEError) {
-                // A backend may have to end the link with the pairing, which the caller must not use meanwhile.
-                try await perform(
-                    timeout: timeout - (elapsed() - begun), name: "pairing", using: .pairing(id),
-                    lingering: Self.endOfPairing
-                ) { (backend) throws(BLEError) in try await backend.pair(id) }
-            } catch {
-                guard error.code == .timedOut else { throw error }
-                var error = error
-                // With the time that the caller gave, not what connecting has left of it.
-                error.message = "pairing took longer than \(timeout)"
-                throw error
-            }
+            // Not failed by the end of the link: the backend's error is more specific. A backend may have to end the
+            // link with the pairing, which the caller must not use meanwhile.
+            try await perform(
+                timeout: timeout - (elapsed() - begun), of: timeout, name: "pairing", using: .pairing(id),
+                lingering: Self.endOfPairing
+            ) { (backend) throws(BLEError) in try await backend.pair(id) }
             links[id]?.pairing.keepLink()
             pairingEnded(id)
         } catch {

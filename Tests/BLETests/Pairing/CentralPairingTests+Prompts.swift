@@ -147,4 +147,17 @@ extension CentralPairingTests {
         try await user.until(8)
         #expect(await user.events == (0...6).map { "show 123456 \($0)" } + ["ended strap"])
     }
+
+    @Test func `a question ends when its pairing is given up, before the backend has ended the pairing`() async throws {
+        let strap = try await strap(.prompting(user))
+        await backend.script(.pair, .ignore)
+        let pairing = failing { try await strap.pair() }
+        await backend.asked(.pair)
+        let answer = Task { await ask(.confirm(Self.number), strap) }
+        try await user.until(1)
+        pairing.cancel()
+        #expect(await answer.value == .refuse)
+        await backend.release(.pair, .cancelled)
+        #expect(await pairing.value?.code == .cancelled)
+    }
 }

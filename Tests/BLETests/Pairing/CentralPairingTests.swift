@@ -145,6 +145,9 @@ struct CentralPairingTests {
         #expect(error?.code == .timedOut)
         #expect(error?.message == "pairing took longer than 10.0 seconds")
         #expect(error?.peripheral == strap.id)
+        // What the backend says of its own time limit stays.
+        await backend.script(.pair, .fail(BLEError(.timedOut, "scripted")))
+        #expect(await failing { try await strap.pair() }.value?.message == "scripted")
     }
 
     @Test func `pairings of one peripheral take turns`() async throws {

@@ -56,7 +56,7 @@ extension FakeBlueZ {
         guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
-        devices[id]?.isRefused = false
+        devices[id]?.isUnapproved = false
         devices[id]?.links += 1
         let packetLength = faults.packetLength ?? told
         devices[id]?.linkPacketLength = packetLength
@@ -199,12 +199,12 @@ extension FakeBlueZ {
     /// (`handle_error_rsp` in the daemon's `src/shared/att.c`).
     func isLost(_ error: BLEError, on id: Peripheral.ID) -> Bool {
         // The client may end the link before the radio has noticed the refusal.
-        let isRefused = error.code == .disconnected && devices[id]?.isRefused == true
-        return minorVersion >= 67 && (isRefused || error.code == .pairingRequired && error.attError == nil)
+        let isWaiting = error.code == .disconnected && devices[id]?.isUnapproved == true
+        return minorVersion >= 67 && (isWaiting || error.code == .pairingRequired && error.attError == nil)
     }
 
     func neverAnswer(_ id: Peripheral.ID) async {
-        devices[id]?.isRefused = false
+        devices[id]?.isUnapproved = false
         await withCheckedContinuation { continuation in faults.hung.append(continuation) }
     }
 

@@ -84,8 +84,11 @@ extension FakeBlueZ {
             _ = try? await session.call(request, timeout: HangLimit.step)
             return .accept
         }
+        // Until the answer, too: the client may end the link before its refusal has arrived here.
+        devices[id]?.isUnapproved = device.pairing == nil
         do throws(DBusError) {
             let reply = try await session.call(request, timeout: HangLimit.step)
+            devices[id]?.isUnapproved = false
             switch reply.values.first {
             case .uint32(let value)?: return Passkey(value).map { .passkey($0) } ?? .refuse
             case .string(let code)?: return .pinCode(code)
@@ -96,7 +99,6 @@ extension FakeBlueZ {
                 let cancel = call("Cancel")
                 Task { try? await session.call(cancel, timeout: HangLimit.step) }
             }
-            devices[id]?.isRefused = device.pairing == nil
             return .refuse
         }
     }

@@ -29,8 +29,9 @@ struct FakeDevice {
     var isHeldBack = false
     /// The requests that wait for that.
     var heldBack: [CheckedContinuation<Void, Never>] = []
-    /// Whether the pairing that a request has begun was refused: then the request waits for the end of the link.
-    var isRefused = false
+    /// Whether a request has begun a pairing that the agent has not approved: the request waits until then, or for the
+    /// end of the link.
+    var isUnapproved = false
     /// The requests that were lost with their link: their methods, and the paths of their attributes.
     var lost: Set<[String]> = []
     var isTrusted = false
