@@ -19,7 +19,8 @@ final class ContinuousTimers: Sendable {
     /// Calls `work` once after `duration` on the global executor, unless its number is passed to ``cancelCall(_:)``
     /// before.
     func call(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> UInt64 {
-        let deadline = ContinuousClock.now + duration
+        // What is longer cannot be slept for.
+        let deadline = ContinuousClock.now + min(duration, .seconds(1 << 40))
         return state.withLock { state in
             if state.sleep.map({ deadline < $0.deadline }) ?? true { sleep(&state, until: deadline) }
             return state.calls.add(deadline, work)

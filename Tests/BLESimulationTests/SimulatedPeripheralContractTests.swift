@@ -21,7 +21,8 @@ private struct SimulatedServingPeer: PeripheralContractPeer {
     var distinguishesSubscribers: Bool { true }
 
     func makeHost(_ configuration: PeripheralHost.Configuration) async throws -> PeripheralHost {
-        try await PeripheralHost(backend: .simulated(radio), configuration: configuration)
+        try await PeripheralHost(
+            backend: .simulated(radio, requestTimeout: timeout), configuration: configuration)
     }
 
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central {

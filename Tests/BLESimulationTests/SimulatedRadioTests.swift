@@ -145,8 +145,7 @@ import Testing
         let caller = Task { try await strap.connect() }
         await world.clock.sleepers(2, for: .seconds(20))  // the caller's deadline, and the radio's
         await world.radio.stop()
-        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
-        #expect(await strap.connectionState == .disconnected)
+        await until { await strap.connectionState == .disconnected }
         world.clock.advance(by: .milliseconds(100))
         await expectError(.bluetoothLost) { try await caller.value }
     }

@@ -101,7 +101,7 @@ public protocol CentralBackend: Actor {
     ///   read, nothing for a write, or an error. The central then starts the next operation on the attribute: a reply
     ///   to this one must not be taken for a reply to the next.
     /// - Returns: what cancels the operation, in the backend's isolation. The completion is still called, with any
-    ///   result. Does nothing if the operation is complete.
+    ///   result. Does nothing if the operation is complete, or cancelled already.
     func start(
         _ operation: AttributeOperation, on attribute: AttributeID,
         completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void

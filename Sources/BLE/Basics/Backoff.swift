@@ -22,10 +22,11 @@ public struct Backoff: Hashable, Codable, Sendable {
 
     /// The pause after a number of consecutive failures, at least 1.
     func pause(afterFailures count: Int) -> Duration {
-        var pause = initial
+        var pause = max(.zero, initial)
+        let maximum = max(.zero, maximum)
         for _ in 1..<max(1, count) {
-            guard factor > 1 else { break }
-            guard pause < maximum / factor else { return max(.zero, maximum) }
+            guard factor > 1, pause > .zero else { break }
+            guard pause < maximum / factor else { return maximum }
             pause *= factor
         }
         return min(pause, maximum)

@@ -77,10 +77,13 @@ public actor Central {
     /// The task that shuts down the backend.
     private var shutdownTask: Task<Void, Never>?
     private var lastToken = 0
-    /// What concerns one peripheral, and ends with its link.
+    /// What belongs to each peripheral.
     var links: [Peripheral.ID: Link] = [:]
     /// The operations that end with no link.
     var operations = Operations()
+    /// The operations whose turn has come while another was being started.
+    var starts = Fifo<Operations.Start>()
+    var isStarting = false
     let stateWatch: StateWatch
     var scanning: Scanning
     var adapter = AdapterWatch()
@@ -131,11 +134,6 @@ public actor Central {
     deinit {
         guard !isShutDown else { return }
         scanning.shutDown()
-        for id in links.keys {
-            _ = links[id]?.pairing.withdraw(.shutDown)
-            // Not in the backend's isolation, in which channels would be drained.
-            links[id]?.finish(.shutDown, drainsChannels: false)
-        }
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
         stateWatch.finish(.shutDown)
@@ -163,7 +161,7 @@ public actor Central {
 
     /// Ends everything that a caller may be waiting for.
     private func end() {
-        operations.fail(.shutDown)
+        for cancel in operations.fail(.shutDown) { cancel() }
         scanning.shutDown()
         for id in Array(links.keys) {
             endPrompts(of: id)
@@ -261,7 +259,7 @@ public actor Central {
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             unhandled.yield(error)
             adapter.lost(error)
-            operations.fail(error)
+            for cancel in operations.fail(error) { cancel() }
             scanning.interrupt(error)
             for id in Array(links.keys) { linkEnded(id, error) }
         }

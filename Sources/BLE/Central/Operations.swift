@@ -36,6 +36,9 @@ struct Operations {
     /// Whether a caller waits for an operation that may make the system pair.
     var mayPair: Bool { resourceCount > 0 }
 
+    /// Whether the backend is ending an operation whose caller has left.
+    func isEnding(_ resource: Resource) -> Bool { turns.hasLeft(resource) }
+
     /// Whether there is no operation, not even one whose caller has left.
     var isEmpty: Bool { entries.isEmpty && turns.isEmpty }
 
@@ -77,12 +80,13 @@ struct Operations {
         return nil
     }
 
-    /// Fails all operations. Queued ones never start.
-    mutating func fail(_ error: BLEError) {
+    /// Fails all operations. Queued ones never start. Returns what cancels the running ones.
+    mutating func fail(_ error: BLEError) -> [@Sendable () -> Void] {
         for (token, entry) in entries {
             if entry.cancel == nil { _ = turns.leave(token) }
             entry.operation.fail(error)
         }
+        return entries.values.compactMap(\.cancel)
     }
 
     @discardableResult private mutating func remove(_ operation: some AnyPendingOperation) -> Entry? {

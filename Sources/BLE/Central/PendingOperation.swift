@@ -3,8 +3,6 @@ internal import Waiting
 /// An operation of any value, as the queues see it.
 protocol AnyPendingOperation: AnyObject, Sendable {
     var token: Int { get }
-    /// The peripheral whose link's end fails the operation. Nil if none does.
-    var peripheral: Peripheral.ID? { get }
     var resource: Operations.Resource? { get }
     /// Whether the operation has no outcome yet.
     var isAwaited: Bool { get }
@@ -15,6 +13,7 @@ protocol AnyPendingOperation: AnyObject, Sendable {
 /// or the end of the link, whichever comes first.
 final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
     let token: Int
+    /// The peripheral whose link's end fails the operation. Nil if none does.
     let peripheral: Peripheral.ID?
     let resource: Operations.Resource?
     let outcome = Outcome<Value>()
@@ -61,10 +60,8 @@ final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
 extension Central {
     /// The operations on a peripheral, or on none.
     private subscript(operationsOn peripheral: Peripheral.ID?) -> Operations {
-        get { peripheral.map { links[$0]?.operations ?? Operations() } ?? operations }
-        _modify {
-            if let peripheral { yield &links[peripheral, default: Link()].operations } else { yield &operations }
-        }
+        get { peripheral.map { link($0).operations } ?? operations }
+        _modify { if let peripheral { yield &link(peripheral).operations } else { yield &operations } }
     }
 
     /// Begins an operation. The caller must wait for its value.
@@ -77,13 +74,17 @@ extension Central {
         start: @escaping @Sendable (isolated Central, PendingOperation<Value>) -> (@Sendable () -> Void)
     ) -> PendingOperation<Value> {
         let pending = PendingOperation<Value>(
-            name, on: peripheral, using: resource, token(), in: self, timeout: timeout, of: total, lingering: lingering)
+            name, on: peripheral, using: resource, token(), in: self, timeout: timeout, of: total,
+            lingering: lingering)
         let run: Operations.Start = { central in
             central[operationsOn: peripheral].willStart(pending)
             let cancel = start(central, pending)
-            central[operationsOn: peripheral].didStart(pending, cancel: cancel)
-            // It may have completed, and with it the use of the link.
-            if let peripheral, !pending.isAwaited { central.removeLinkIfUnused(peripheral) }
+            // It may be over already, and with it the use of the link.
+            guard !pending.isAwaited else {
+                return central[operationsOn: peripheral].didStart(pending, cancel: cancel)
+            }
+            cancel()
+            if let peripheral { central.removeLinkIfUnused(peripheral) }
         }
         if self[operationsOn: peripheral].begin(pending, start: run) { run(self) }
         return pending
@@ -92,11 +93,21 @@ extension Central {
     /// Ends an operation with its result. Its caller may have left.
     func complete<Value>(_ pending: PendingOperation<Value>, _ result: Result<Value, BLEError>) {
         pending.deadline.cancel()
-        let next = self[operationsOn: pending.peripheral].complete(pending)
-        next?(self)
+        startNext(self[operationsOn: pending.peripheral].complete(pending))
         if let peripheral = pending.peripheral { operationEnded(on: peripheral) }
         pending.outcome.deliver(result)
         pending.end?.deliver(.success(()))
+    }
+
+    /// Starts the operation that has waited for the one that has completed. If the backend completes it at once, the
+    /// next one is not started within its start: there may be thousands.
+    private func startNext(_ next: Operations.Start?) {
+        guard let next else { return }
+        starts.append(next)
+        guard !isStarting else { return }
+        isStarting = true
+        while let start = starts.popFirst() { start(self) }
+        isStarting = false
     }
 
     /// Cancels an operation whose caller has its outcome. Returns whether its work has begun and not ended.
@@ -111,8 +122,9 @@ extension Central {
     }
 
     private func operationEnded(on peripheral: Peripheral.ID) {
-        considerIdle(peripheral)
-        removeLinkIfUnused(peripheral)
+        guard let link = links[peripheral] else { return }
+        considerIdle(link)
+        removeIfUnused(link)
     }
 
     /// Runs `body` in a task as an operation, and waits for its outcome.

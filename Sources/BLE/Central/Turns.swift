@@ -27,7 +27,10 @@ struct Turns<Key: Hashable, Wait> {
     /// The user of a resource, and those who wait for it. Most have no one who waits.
     private struct Queue {
         var head: Ticket
-        var others: [Ticket] = []
+        /// The others, and those who have left.
+        var others = Fifo<Ticket>()
+        /// The number of the others.
+        var waitingCount = 0
         var hasRefused = false
     }
 
@@ -47,11 +50,12 @@ struct Turns<Key: Hashable, Wait> {
             members[ticket] = Member(key: key, wait: nil)
             return .first
         }
-        guard queues.values[index].others.count + 1 < limit else {
+        guard queues.values[index].waitingCount + 1 < limit else {
             defer { queues.values[index].hasRefused = true }
             return .full(isFirst: !queues.values[index].hasRefused)
         }
         queues.values[index].others.append(ticket)
+        queues.values[index].waitingCount += 1
         members[ticket] = Member(key: key, wait: wait)
         return .waiting
     }
@@ -75,16 +79,23 @@ struct Turns<Key: Hashable, Wait> {
         }
         members[ticket] = nil
         guard let index = queues.index(forKey: member.key) else { return nil }
-        if queues.values[index].head != ticket {
-            queues.values[index].others.removeAll { $0 == ticket }
-        } else if let next = queues.values[index].others.first {
-            queues.values[index].head = next
-            queues.values[index].others.removeFirst()
-            return members[next]?.wait.map { (next, $0) }
-        } else {
-            queues.remove(at: index)
+        guard queues.values[index].head == ticket else {
+            queues.values[index].waitingCount -= 1
+            return nil
         }
+        while let next = queues.values[index].others.popFirst() {
+            guard let wait = members[next]?.wait else { continue }
+            queues.values[index].head = next
+            queues.values[index].waitingCount -= 1
+            return (next, wait)
+        }
+        queues.remove(at: index)
         return nil
+    }
+
+    /// Whether the turn of a resource is that of a ticket that has left.
+    func hasLeft(_ key: Key) -> Bool {
+        queues[key].map { members[$0.head]?.hasLeft == true } ?? false
     }
 }
 

@@ -65,21 +65,28 @@ extension Central {
         _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action],
         abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
     ) async throws(BLEError) {
-        links[id, default: Link()].addWaiter(waiter, outcome)
+        link(id).addWaiter(waiter, outcome)
         step(id, event)
         do throws(BLEError) {
             try await outcome.wait()
-            links[id]?.removeWaiter(waiter)
-            removeLinkIfUnused(id)
+            waitEnded(waiter, on: id) { _ in [] }
         } catch {
             let isSearching = scanning.isSearching(id)
             let error = error.code == .timedOut && isSearching ? BLEError.notHeard(within: limit, cause: error) : error
             let obstacle = links[id]?.obstacle ?? adapter.obstacle
-            links[id]?.removeWaiter(waiter)
-            step(id, abandon)
-            removeLinkIfUnused(id)
+            waitEnded(waiter, on: id, abandon)
             throw error.waiting(for: obstacle).at(id)
         }
+    }
+
+    private func waitEnded(
+        _ waiter: Int, on id: Peripheral.ID, _ abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
+    ) {
+        links[id]?.removeWaiter(waiter)
+        step(id, abandon)
+        // The caller may go no further.
+        considerIdle(id)
+        removeLinkIfUnused(id)
     }
 
     /// Passes an event to the connection machine and performs the actions that it returns.
@@ -158,7 +165,7 @@ extension Central {
                     id, BLEError(.connectionCancelled, "the attempt to connect was ended", peripheral: id))
             }
         case .startDisconnect:
-            links[id]?.operations.fail(endedHere(id))
+            links[id]?.failOperations(endedHere(id))
             Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
             let timer = Task { [weak self, clock] in
@@ -251,7 +258,7 @@ extension Central {
             // code that cancelled it.
             if !Task.isCancelled { try? await backend.disconnect(id) }
             links[id]?.fail(error)
-            links[id]?.setObstacle(error)
+            links[id]?.setObstacle(error.isCancellation ? nil : error)
             links[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             let isPermanent = Self.permanent.contains(error.code)
@@ -289,6 +296,8 @@ extension Central {
 
     private func endLink(_ id: Peripheral.ID, _ reason: BLEError) async {
         var hasFailed = false
+        // At the shutdown, the backend ends its links by itself.
+        if isShutDown { return }
         do throws(BLEError) {
             try await backend.disconnect(id)
         } catch {
@@ -296,7 +305,7 @@ extension Central {
             links[id]?.fail(error)
             hasFailed = true
         }
-        endUses(of: id, endedHere(id), keepsSubscriptions: false)
+        endUses(of: id, reason, keepsSubscriptions: false)
         links[id]?.voidServices()
         if !hasFailed { links[id]?.fail(reason) }
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }

@@ -1,12 +1,20 @@
 /// The state and the events of a peripheral's connection, for observers.
 extension Central {
+    /// Returns what belongs to a peripheral, to add to it.
+    func link(_ id: Peripheral.ID) -> Link {
+        if let link = links[id] { return link }
+        let link = Link(id)
+        links[id] = link
+        return link
+    }
+
     func connectionState(_ id: Peripheral.ID) -> ConnectionState {
         links[id]?.state ?? .disconnected
     }
 
     func connectionStates(_ id: Peripheral.ID) -> BoundedStream<ConnectionState> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
-        return links[id, default: Link()].states {
+        return link(id).states {
             [weak self] token in
             Task { await self?.removeStateObserver(token, of: id) }
         }
@@ -14,7 +22,7 @@ extension Central {
 
     func connectionEvents(_ id: Peripheral.ID) -> BoundedStream<ConnectionEvent> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
-        return links[id, default: Link()].events { [weak self] token in
+        return link(id).events { [weak self] token in
             Task { await self?.removeEventObserver(token, of: id) }
         }
     }
@@ -33,6 +41,10 @@ extension Central {
 
     /// Forgets a peripheral that is no longer used.
     func removeLinkIfUnused(_ id: Peripheral.ID) {
-        if links[id]?.isDisposable == true { links[id] = nil }
+        if let link = links[id] { removeIfUnused(link) }
+    }
+
+    func removeIfUnused(_ link: Link) {
+        if link.isDisposable, links[link.id] === link { links[link.id] = nil }
     }
 }

@@ -14,7 +14,7 @@ extension Central {
 
     func setPolicy(_ policy: ConnectionPolicy, of id: Peripheral.ID) throws(BLEError) {
         if isShutDown { throw .shutDown }
-        links[id, default: Link()].setPolicy(policy)
+        link(id).setPolicy(policy)
         switch policy {
         case .maintained(let backoff): step(id) { $0.maintain(backoff) }
         case .manual, .onDemand:
@@ -27,7 +27,7 @@ extension Central {
     /// Applies the configuration's policy before a link is established.
     func applyPolicy(_ id: Peripheral.ID) {
         guard case .maintained(let backoff) = policy(id), !isMaintained(id) else { return }
-        links[id, default: Link()].setPolicy(policy(id))
+        link(id).setPolicy(policy(id))
         step(id) { $0.maintain(backoff) }
     }
 
@@ -40,13 +40,17 @@ extension Central {
 
     /// Restarts the idle timer of an on-demand link, if nothing uses the link any longer.
     func considerIdle(_ id: Peripheral.ID) {
-        let policy = links[id]?.endIdleTimer() ?? configuration.connectionPolicy
-        guard case .onDemand(let idle) = policy, isUnused(id) else { return }
-        let timer = Task { [weak self, clock] in
-            guard (try? await clock.sleep(for: idle)) != nil else { return }
-            await self?.releaseIfUnused(id)
-        }
-        links[id]?.setIdleTimer(timer)
+        if let link = links[id] { considerIdle(link) }
+    }
+
+    func considerIdle(_ link: Link) {
+        let policy = link.endIdleTimer() ?? configuration.connectionPolicy
+        guard case .onDemand(let idle) = policy, link.isUnused else { return }
+        link.setIdleTimer(
+            Task { [weak self, clock, id = link.id] in
+                guard (try? await clock.sleep(for: idle)) != nil else { return }
+                await self?.releaseIfUnused(id)
+            })
     }
 
     private func isUnused(_ id: Peripheral.ID) -> Bool { links[id]?.isUnused == true }
@@ -59,7 +63,7 @@ extension Central {
 
     /// Keeps the link from becoming idle until ``endScope(_:hadLink:)``. Returns whether there was a link already.
     func beginScope(_ id: Peripheral.ID) -> Bool {
-        links[id, default: Link()].beginScope()
+        link(id).beginScope()
         return connectionState(id) == .connected
     }
 
@@ -74,7 +78,7 @@ extension Central {
 
     func setConnectionHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?, of id: Peripheral.ID) {
         guard !isShutDown else { return }
-        links[id, default: Link()].setHandler(handler)
+        link(id).setHandler(handler)
         stopHandler(id)
         if connectionState(id) == .connected { runHandler(id) }
         removeLinkIfUnused(id)

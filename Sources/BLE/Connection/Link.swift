@@ -2,7 +2,10 @@ internal import Waiting
 
 /// Everything of one peripheral that a central holds: its connection, with the state machine and the waiting callers,
 /// and what ends with the link.
-struct Link {
+///
+/// An object, because finding it in the central's table must not copy all of that.
+final class Link {
+    let id: Peripheral.ID
     private var machine = ConnectionMachine()
     /// The policy set for this peripheral. Nil if the configuration's policy applies.
     private(set) var policy: ConnectionPolicy?
@@ -46,6 +49,14 @@ struct Link {
     private var stateObservers = Observers<ConnectionState>()
     private var eventObservers = Observers<ConnectionEvent>()
 
+    init(_ id: Peripheral.ID) { self.id = id }
+
+    /// With a central that is released without a shutdown. The channels are not drained: this may be anywhere.
+    deinit {
+        _ = pairing.withdraw(.shutDown)
+        finish(.shutDown, drainsChannels: false)
+    }
+
     // MARK: The machine
 
     var state: ConnectionState { machine.state }
@@ -57,26 +68,26 @@ struct Link {
     var isIdle: Bool { machine.isIdle }
 
     /// Passes an event to the machine. Returns the actions to perform.
-    mutating func send(_ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) -> [ConnectionMachine.Action] {
+    func send(_ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) -> [ConnectionMachine.Action] {
         event(&machine)
     }
 
-    mutating func setPolicy(_ policy: ConnectionPolicy) { self.policy = policy }
-    mutating func setAttempt(_ task: Task<Void, Never>) { attempt = task }
+    func setPolicy(_ policy: ConnectionPolicy) { self.policy = policy }
+    func setAttempt(_ task: Task<Void, Never>) { attempt = task }
 
     /// Replaces the timer of the next attempt.
-    mutating func setRetryTimer(_ timer: Task<Void, Never>?) {
+    func setRetryTimer(_ timer: Task<Void, Never>?) {
         retryTimer?.cancel()
         retryTimer = timer
     }
 
-    mutating func fail(_ error: BLEError) { self.error = error }
-    mutating func setObstacle(_ error: BLEError?) { obstacle = error }
+    func fail(_ error: BLEError) { self.error = error }
+    func setObstacle(_ error: BLEError?) { obstacle = error }
 
     // MARK: Callers
 
-    mutating func addWaiter(_ token: Int, _ outcome: Outcome<Void>) { waiters[token] = outcome }
-    mutating func removeWaiter(_ token: Int) { waiters[token] = nil }
+    func addWaiter(_ token: Int, _ outcome: Outcome<Void>) { waiters[token] = outcome }
+    func removeWaiter(_ token: Int) { waiters[token] = nil }
 
     func deliver(_ result: Result<Void, BLEError>, to tokens: [Int]) {
         for token in tokens { waiters[token]?.deliver(result) }
@@ -84,8 +95,8 @@ struct Link {
 
     func outcomes(of tokens: [Int]) -> [Outcome<Void>] { tokens.compactMap { waiters[$0] } }
 
-    mutating func beginScope() { scopes += 1 }
-    mutating func endScope() { scopes -= 1 }
+    func beginScope() { scopes += 1 }
+    func endScope() { scopes -= 1 }
 
     /// Whether there is a link that is not used.
     var isUnused: Bool {
@@ -94,22 +105,22 @@ struct Link {
     }
 
     /// Replaces the timer that ends an unused link.
-    mutating func setIdleTimer(_ timer: Task<Void, Never>?) {
+    func setIdleTimer(_ timer: Task<Void, Never>?) {
         idleTimer?.cancel()
         idleTimer = timer
     }
 
     /// Ends the timer of an unused link. Returns the policy set for the peripheral; nil if there is none.
-    mutating func endIdleTimer() -> ConnectionPolicy? {
+    func endIdleTimer() -> ConnectionPolicy? {
         idleTimer?.cancel()
         idleTimer = nil
         return policy
     }
 
-    mutating func setHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?) { self.handler = handler }
+    func setHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?) { self.handler = handler }
 
     /// Replaces the running handler, which is cancelled.
-    mutating func setHandlerTask(_ task: Task<Void, Never>?) {
+    func setHandlerTask(_ task: Task<Void, Never>?) {
         handlerTask?.cancel()
         handlerTask = task
     }
@@ -117,9 +128,9 @@ struct Link {
     // MARK: Services
 
     /// Begins a discovery, which fails if the link ends meanwhile.
-    mutating func beginDiscovery() { lossDuringDiscovery = nil }
+    func beginDiscovery() { lossDuringDiscovery = nil }
 
-    mutating func discovered(_ database: GATTDatabase) {
+    func discovered(_ database: GATTDatabase) {
         self.database = database
         targets = [:]
         // A read of the link before may have been answered late.
@@ -127,7 +138,7 @@ struct Link {
     }
 
     /// Returns a characteristic; nil if it was not discovered.
-    mutating func target(_ key: CharacteristicKey, of id: Peripheral.ID) -> Central.Target? {
+    func target(_ key: CharacteristicKey) -> Central.Target? {
         if let target = targets[key] { return target }
         guard let database, let target = try? Central.Target(key, of: id, in: database) else { return nil }
         targets[key] = target
@@ -135,65 +146,70 @@ struct Link {
     }
 
     /// Forgets the services, and what belongs to the link.
-    mutating func voidServices() {
+    func voidServices() {
         database = nil
         targets = [:]
         lastReads = [:]
         attMTU = nil
     }
 
-    mutating func didRead(_ value: [UInt8], from handle: UInt16, at time: Duration) {
+    func didRead(_ value: [UInt8], from handle: UInt16, at time: Duration) {
         lastReads[handle] = (value, time)
     }
 
     /// Handles changed services. Returns true for the first of the changes since the last discovery.
-    mutating func servicesChanged() -> Bool {
+    func servicesChanged() -> Bool {
         serviceChanges += 1
         guard database != nil else { return false }
         voidServices()
         return true
     }
 
-    mutating func setRediscovery(_ task: Task<Result<GATTDatabase, BLEError>, Never>?) { rediscovery = task }
-    mutating func setATTMTU(_ length: Int) { attMTU = length }
-    mutating func linkLost(_ error: BLEError) { lossDuringDiscovery = error }
+    func setRediscovery(_ task: Task<Result<GATTDatabase, BLEError>, Never>?) { rediscovery = task }
+    func setATTMTU(_ length: Int) { attMTU = length }
+    func linkLost(_ error: BLEError) { lossDuringDiscovery = error }
 
     // MARK: Observers
 
-    mutating func states(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<ConnectionState> {
+    func states(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<ConnectionState> {
         stateObservers.add(capacity: 16, first: state, left)
     }
 
-    mutating func events(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<ConnectionEvent> {
+    func events(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<ConnectionEvent> {
         eventObservers.add(capacity: 64, left)
     }
 
-    mutating func removeStateObserver(_ token: Int) { stateObservers.remove(token) }
-    mutating func removeEventObserver(_ token: Int) { eventObservers.remove(token) }
+    func removeStateObserver(_ token: Int) { stateObservers.remove(token) }
+    func removeEventObserver(_ token: Int) { eventObservers.remove(token) }
     func publish(_ state: ConnectionState) { stateObservers.yield(state) }
     func report(_ event: ConnectionEvent) { eventObservers.yield(event) }
 
     // MARK: Writers and channels
 
-    mutating func add(_ writer: PacketWriterCore, to attribute: AttributeID) { writers[attribute] = writer }
+    func add(_ writer: PacketWriterCore, to attribute: AttributeID) { writers[attribute] = writer }
 
     /// Removes a writer, unless another one has taken its place.
-    mutating func remove(_ writer: PacketWriterCore, of attribute: AttributeID) {
+    func remove(_ writer: PacketWriterCore, of attribute: AttributeID) {
         if writers[attribute] === writer { writers[attribute] = nil }
     }
 
-    mutating func add(_ channel: ChannelCore) { channels[ObjectIdentifier(channel)] = channel }
-    mutating func remove(_ channel: ChannelCore) { channels[ObjectIdentifier(channel)] = nil }
+    func add(_ channel: ChannelCore) { channels[ObjectIdentifier(channel)] = channel }
+    func remove(_ channel: ChannelCore) { channels[ObjectIdentifier(channel)] = nil }
 
     // MARK: The end
+
+    /// Fails the operations, and cancels those that have begun.
+    func failOperations(_ error: BLEError) {
+        for cancel in operations.fail(error) { cancel() }
+    }
 
     /// Ends everything that uses the link, which has ended or is about to. Returns the subscriptions that have ended.
     ///
     /// Prompts are ended by the central, which notifies its delegate.
     ///
     /// - Parameter keepsSubscriptions: whether subscriptions wait for the next link, after a gap marker.
-    mutating func end(_ error: BLEError, keepsSubscriptions: Bool) -> [SubscriptionMachine.Ended] {
-        operations.fail(error)
+    func end(_ error: BLEError, keepsSubscriptions: Bool) -> [SubscriptionMachine.Ended] {
+        failOperations(error)
         for writer in writers.values { writer.finish(error) }
         writers = [:]
         for channel in channels.values { channel.finish(.lost(error)) }
@@ -206,7 +222,7 @@ struct Link {
     /// Ends all tasks, and everything that a caller may be waiting for, when the central ends.
     ///
     /// - Parameter drainsChannels: whether the packets that a channel has received are delivered first.
-    mutating func finish(_ error: BLEError, drainsChannels: Bool = true) {
+    func finish(_ error: BLEError, drainsChannels: Bool = true) {
         for task in [attempt, retryTimer, idleTimer, handlerTask] { task?.cancel() }
         // A discovery that never ends would retain the central.
         rediscovery?.cancel()
@@ -222,8 +238,8 @@ struct Link {
 
     /// Whether nothing of the peripheral must be kept.
     var isDisposable: Bool {
-        machine.isIdle && waiters.isEmpty && stateObservers.isEmpty && eventObservers.isEmpty && policy == nil
-            && handler == nil && scopes == 0 && operations.isEmpty && subscriptions.isEmpty && writers.isEmpty
-            && channels.isEmpty && requests.isEmpty && pairing.isEmpty
+        machine.isIdle && !machine.mayBeUp && waiters.isEmpty && stateObservers.isEmpty && eventObservers.isEmpty
+            && policy == nil && handler == nil && scopes == 0 && operations.isEmpty && subscriptions.isEmpty
+            && writers.isEmpty && channels.isEmpty && requests.isEmpty && pairing.isEmpty
     }
 }

@@ -13,7 +13,7 @@ extension Central {
         if type == .withoutResponse { try await checkPacket(value.count, 0, target) }
         let timeout = timeout ?? configuration.operationTimeout
         do throws(BLEError) {
-            try links[id, default: Link()].requests.begin(target.attribute)
+            try link(id).requests.begin(target.attribute)
             defer {
                 links[id]?.requests.end(target.attribute)
                 removeLinkIfUnused(id)
@@ -69,7 +69,7 @@ extension Central {
             links[attribute.peripheral]?.requests.setLateAnswer(of: attribute, nil)
             removeLinkIfUnused(attribute.peripheral)
         }
-        links[attribute.peripheral, default: Link()].requests.setLateAnswer(of: attribute, task)
+        link(attribute.peripheral).requests.setLateAnswer(of: attribute, task)
     }
 
     private static let lateAnswerTimeout = Duration.seconds(5)

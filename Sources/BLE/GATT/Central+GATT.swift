@@ -164,10 +164,10 @@ extension Central {
     ) -> BegunOperation? {
         guard !isTracing, !Task.isCancelled, backend.isCurrent else { return nil }
         return enter { central in
-            guard !central.isShutDown, central.connectionState(id) == .connected,
-                let target = central.links[id]?.target(key, of: id), target.allows(operation)
+            guard !central.isShutDown, let link = central.links[id], link.state == .connected,
+                let target = link.target(key), target.allows(operation)
             else { return nil }
-            central.links[id]?.pairing.keepLink()
+            link.pairing.keepLink()
             return central.begin(operation, on: target, timeout: timeout)
         }
     }

@@ -46,7 +46,7 @@ extension Central {
                 .at(id, service: target.service.uuid, characteristic: target.characteristic.uuid)
         }
         let reader = token()
-        let (subscription, fanout) = links[id, default: Link()].subscriptions.join(
+        let (subscription, fanout) = link(id).subscriptions.join(
             target.attribute, key: key, delivery: delivery, newID: token())
         let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: overflow) { [weak self] in
             // In a task, because the stream may end while the fan-out delivers to it.

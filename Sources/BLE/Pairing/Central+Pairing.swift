@@ -8,8 +8,15 @@ extension Central {
 
     func pair(_ id: Peripheral.ID, timeout: Duration) async throws(BLEError) {
         let begun = elapsed()
-        if try await isPaired(id) { throw BLEError.alreadyPaired.at(id) }
-        links[id, default: Link()].pairing.addCaller()
+        func rest() -> Duration { max(.zero, timeout - (elapsed() - begun)) }
+        do throws(BLEError) {
+            if try await pairingState(id, timeout: rest(), of: timeout, name: "pairing").isPaired {
+                throw BLEError.alreadyPaired.at(id)
+            }
+        } catch  where error.code == .peripheralNotFound {
+            // The system does not know it, so there is no bond.
+        }
+        link(id).pairing.addCaller()
         if case .maintained = policy(id) {
         } else if links[id]?.isIdle ?? true {
             links[id]?.pairing.makeLinkOnlyToPair()
@@ -21,11 +28,11 @@ extension Central {
             removeLinkIfUnused(id)
         }
         do throws(BLEError) {
-            try await establish(id, timeout: min(timeout, configuration.connectTimeout))
+            try await establish(id, timeout: min(rest(), configuration.connectTimeout))
             // Not failed by the end of the link: the backend's error is more specific. A backend may have to end the
             // link with the pairing, which the caller must not use meanwhile.
             try await perform(
-                timeout: timeout - (elapsed() - begun), of: timeout, name: "pairing", using: .pairing(id),
+                timeout: rest(), of: timeout, name: "pairing", using: .pairing(id),
                 lingering: Self.endOfPairing
             ) { (backend) throws(BLEError) in try await backend.pair(id) }
             links[id]?.pairing.keepLink()
@@ -44,15 +51,6 @@ extension Central {
         return isLast
     }
 
-    /// Whether there is a bond. A peripheral that the system does not know has none.
-    private func isPaired(_ id: Peripheral.ID) async throws(BLEError) -> Bool {
-        do throws(BLEError) {
-            return try await pairingState(id).isPaired
-        } catch  where error.code == .peripheralNotFound {
-            return false
-        }
-    }
-
     func unpair(_ id: Peripheral.ID) async throws(BLEError) {
         do throws(BLEError) {
             guard try await pairingState(id).isPaired else { return }
@@ -69,10 +67,16 @@ extension Central {
         }
     }
 
-    func pairingState(_ id: Peripheral.ID) async throws(BLEError) -> PairingState {
+    /// - Parameters:
+    ///   - timeout: the time limit; nil for the configuration's.
+    ///   - total: the time that the caller has given for everything. Nil if it is `timeout`.
+    func pairingState(
+        _ id: Peripheral.ID, timeout: Duration? = nil, of total: Duration? = nil,
+        name: String = "reading the pairing state"
+    ) async throws(BLEError) -> PairingState {
         try checkRunning()
         do throws(BLEError) {
-            return try await perform(timeout: configuration.operationTimeout, name: "reading the pairing state") {
+            return try await perform(timeout: timeout ?? configuration.operationTimeout, of: total, name: name) {
                 [weak self] (backend) throws(BLEError) in
                 // Waits while Bluetooth restarts.
                 try await self?.waitWhileAdapterResets()
@@ -103,7 +107,7 @@ extension Central {
     /// Returns the delegate's answer to a prompt, or the default answer if there is no delegate.
     func answer(_ prompt: PairingPrompt, for id: Peripheral.ID) async -> PairingAnswer {
         let behavior = configuration.pairing
-        guard !isShutDown, behavior.isDefaultAgent || concerns(id) else {
+        guard !isShutDown, behavior.isDefaultAgent || concerns(id), !operations.isEnding(.pairing(id)) else {
             logger.info("pairing refused: not requested by this central", metadata: ["peripheral": "\(id)"])
             return .refuse
         }
@@ -137,7 +141,7 @@ extension Central {
     ) async -> PairingAnswer {
         let token = token()
         let outcome = Outcome<PairingAnswer>()
-        links[peripheral.id, default: Link()].pairing.addQuestion(token, outcome)
+        link(peripheral.id).pairing.addQuestion(token, outcome)
         let deadline = deadline(backend.limits.pairingPromptTimeout, "answering a pairing prompt", outcome)
         let question = Task { @concurrent in
             outcome.deliver(.success(await prompt.put(to: delegate, for: peripheral)))
@@ -179,7 +183,7 @@ extension Central {
     /// Shows a prompt in place of the one shown for the peripheral. Returns once it is shown: only then can the user
     /// enter it.
     private func show(_ prompt: PairingPrompt, _ delegate: any PairingDelegate, _ peripheral: Peripheral) async {
-        let display = links[peripheral.id, default: Link()].pairing.displayed()
+        let display = link(peripheral.id).pairing.displayed()
         await display.next { _ = await prompt.put(to: delegate, for: peripheral) }
     }
 }

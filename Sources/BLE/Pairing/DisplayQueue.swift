@@ -3,8 +3,7 @@ internal import Waiting
 
 /// The displays of one pairing. Each display replaces the one before it.
 ///
-/// The first display is always shown. A later one that still waits for its predecessor when another follows, or when
-/// the pairing ends, is never shown.
+/// A display that still waits when another follows, or when the pairing ends, is never shown.
 final class DisplayQueue: Sendable {
     private struct Display {
         let show: @Sendable () async -> Void

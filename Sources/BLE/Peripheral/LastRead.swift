@@ -27,7 +27,7 @@ extension Peripheral {
 
 extension Central {
     fileprivate func lastRead(_ key: CharacteristicKey, of id: Peripheral.ID) -> LastRead<[UInt8]>? {
-        guard connectionState(id) == .connected, let target = links[id]?.target(key, of: id),
+        guard connectionState(id) == .connected, let target = links[id]?.target(key),
             let read = links[id]?.lastReads[target.attribute.handle]
         else { return nil }
         return LastRead(value: read.value, age: elapsed() - read.time)

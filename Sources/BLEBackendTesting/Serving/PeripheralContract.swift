@@ -2,6 +2,7 @@ import BLE
 import Foundation
 import Logging
 public import Testing
+internal import Waiting
 
 /// The required behavior of every backend in the peripheral role, one check per case. A test target runs all checks
 /// with its own ``PeripheralContractPeer``, which also provides the centrals.
@@ -217,15 +218,20 @@ struct ServingContract {
 /// A value that handlers change and checks observe.
 actor Noted<Value: Sendable> {
     private(set) var value: Value
+    private var waiters: [(isWanted: @Sendable (Value) -> Bool, outcome: Outcome<Void>)] = []
 
     init(_ value: Value) { self.value = value }
 
-    func change(_ body: @Sendable (inout Value) -> Void) { body(&value) }
+    func change(_ body: @Sendable (inout Value) -> Void) {
+        body(&value)
+        for waiter in waiters where waiter.isWanted(value) { waiter.outcome.deliver(.success(())) }
+        waiters.removeAll { $0.isWanted(value) }
+    }
 
-    func until(_ isWanted: @Sendable (Value) -> Bool) async throws {
-        while !isWanted(value) {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+    func until(_ isWanted: @escaping @Sendable (Value) -> Bool) async throws {
+        guard !isWanted(value) else { return }
+        let outcome = Outcome<Void>()
+        waiters.append((isWanted, outcome))
+        try await outcome.wait()
     }
 }

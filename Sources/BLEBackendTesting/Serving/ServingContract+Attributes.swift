@@ -240,17 +240,18 @@ extension ServingContract {
     }
 
     func writeOrder() async throws {
-        let written = Noted<[[UInt8]]>([])
+        let (written, areSent) = (Noted<[[UInt8]]>([]), Noted(false))
         let definition = Self.definition(
             CharacteristicDefinition(
                 Self.handled.uuid, .writeWithoutResponse,
                 onWrite: { value, _ in
                     // Later writes wait for earlier ones, even if these take long.
-                    for _ in 0..<Int(20 - min(value[0], 20)) { await Task.yield() }
+                    if value == [0] { try? await areSent.until { $0 } }
                     await written.change { $0.append(value) }
                 }))
         try await withServed(definition) { _, _, remote in
             for number in UInt8(0)..<20 { try await remote.write([number], to: Self.handled, type: .withoutResponse) }
+            await areSent.change { $0 = true }
             try await written.until { $0.count == 20 }
             let order = await written.value.map { $0[0] }
             #expect(order == Array(0..<20))

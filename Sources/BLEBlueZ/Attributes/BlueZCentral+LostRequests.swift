@@ -11,25 +11,26 @@ extension BlueZCentral {
     /// Handles the end of a device's link: looks for requests that are lost with it.
     func findLostRequests(_ device: String) {
         guard objects.adapters[adapterPath]?.version?.losesWaitingRequests ?? true, objects.devices[device] != nil,
-            !lostRequests.isSearching(device), onHost({ !$0.unansweredRequests(ofDevice: device).isEmpty })
+            !lostRequests.isSearching(device)
         else { return }
+        let unanswered = onHost { $0.unansweredRequests(ofDevice: device) }
+        guard !unanswered.isEmpty else { return }
         lostRequests.begin(
             Task {
-                await self.search(device)
+                await self.search(device, unanswered)
                 lostRequests.end(ofDevice: device)
                 waits.look(device)
             }, ofDevice: device)
     }
 
-    private func search(_ device: String) async {
-        for _ in 1...Self.lastAnswers {
-            guard (try? await host.fence()) != nil else { return }
-        }
-        let lost = onHost { $0.unansweredRequests(ofDevice: device) }
+    private func search(_ device: String, _ unanswered: [PendingCall]) async {
+        // If the connection to the bus ends meanwhile, nothing will be answered over it.
+        for _ in 1...Self.lastAnswers { try? await host.fence() }
+        onHost { $0.lose(unanswered, .remote("org.bluez.Error.Failed", "Not connected")) }
+        let lost = unanswered.filter(\.isLost)
         guard !lost.isEmpty else { return }
         logger.debug("bluetoothd has lost requests", metadata: ["device": "\(device)", "count": "\(lost.count)"])
         lostRequests.add(lost, ofDevice: device)
-        onHost { $0.lose(lost, .remote("org.bluez.Error.Failed", "Not connected")) }
         await stopLostNotifications(device)
     }
 

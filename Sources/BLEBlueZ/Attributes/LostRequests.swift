@@ -28,7 +28,9 @@ struct LostRequests {
     /// Returns the calls for a device that have not been answered after all.
     func all(ofDevice device: String) -> [PendingCall] { calls[device]?.filter(\.isLost) ?? [] }
 
-    mutating func add(_ lost: [PendingCall], ofDevice device: String) { calls[device, default: []] += lost }
+    mutating func add(_ lost: [PendingCall], ofDevice device: String) {
+        calls[device] = all(ofDevice: device) + lost
+    }
 
     mutating func remove(_ call: PendingCall, ofDevice device: String) { removeAll(ofDevice: device) { $0 === call } }
 

@@ -89,11 +89,12 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
             await withDiscardingTaskGroup { group in
+                // All at once, so that everything is sent, however slow bluetoothd is.
+                group.addTask { await self.leaveSession() }
                 if isListening { group.addTask { try? await self.stopDiscovery() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()
-            await leaveSession()
             outcome.deliver(.success(()))
         }
         try? await outcome.wait()
@@ -105,11 +106,15 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// Ends this role's use of bluetoothd, if the session remains open for other roles. Otherwise, it ends with the
     /// session.
     private func leaveSession() async {
-        let isShared = await host.isShared
-        await agent?.stop(isSessionShared: isShared)
+        let isShared = onHost { $0.isShared }
         for path in uses.deliveredPaths { setDelivery(nil, at: path) }
-        guard isShared else { return }
-        for (peripheral, path) in uses.allStarted { try? await stopNotifying(path, peripheral) }
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.agent?.stop(isSessionShared: isShared) }
+            guard isShared else { return }
+            for (peripheral, path) in uses.allStarted {
+                group.addTask { try? await self.stopNotifying(path, peripheral) }
+            }
+        }
     }
 
     deinit {

@@ -58,6 +58,12 @@ extension BLEError {
         BLEError(.bluetoothLost, message, remedy: "Try again once bluetoothd is running.", cause: cause)
     }
 
+    static func notRunning(_ cause: DBusError? = nil) -> BLEError {
+        BLEError(
+            .bluetoothUnavailable, "bluetoothd is not running",
+            remedy: "Start it: systemctl start bluetooth. It is in the package bluez.", cause: cause)
+    }
+
     private static func remote(_ error: DBusError, _ operation: BlueZOperation) -> BLEError {
         let text = error.message
         if operation == .pairing, let error = pairing(error) { return error }
@@ -65,9 +71,7 @@ extension BLEError {
         switch error.name {
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
             if operation != .start { return .lost("bluetoothd is not running", error) }
-            return BLEError(
-                .bluetoothUnavailable, "bluetoothd is not running",
-                remedy: "Start it: systemctl start bluetooth. It is in the package bluez.", cause: error)
+            return .notRunning(error)
         case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected":
             return .lost("bluetoothd has stopped before it answered", error)
         case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed":

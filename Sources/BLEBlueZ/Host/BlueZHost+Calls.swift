@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Logging
 
 /// Calls to bluetoothd, and synchronization with its signals.
 extension BlueZHost {
@@ -8,6 +9,7 @@ extension BlueZHost {
     ) async throws(BLEError) -> MethodReply {
         var call = call
         if call.method == "Connect" || call.method == "Pair" { call.pace = .long }
+        if call.pace != .prompt, let spent { throw spent }
         do throws(DBusError) {
             return try await openSession().call(call, timeout: timeout)
         } catch {
@@ -27,6 +29,10 @@ extension BlueZHost {
             return nil
         }
         guard let session else { return failed(Self.notConnected) }
+        if call.pace != .prompt, let spent {
+            completion(.failure(spent))
+            return nil
+        }
         return session.enter { session in
             do throws(DBusError) {
                 return try session.start(call, timeout: timeout, read: read) { result in
@@ -53,23 +59,35 @@ extension BlueZHost {
     /// Handles the removal of a device or an attribute: bluetoothd drops the calls that wait for its peripheral without
     /// an answer (`unregister_characteristic` in its `src/gatt-client.c`, `device_free` in its `src/device.c`).
     func loseCalls(of object: String) {
-        lose(unanswered { $0.path == object }, .remote(Self.unknownObject, "the object was removed"))
+        let calls = unanswered { $0.path == object && $0.pace != .prompt }
+        lose(calls, .remote(Self.unknownObject, "the object was removed"))
     }
 
     private static let unknownObject = "org.freedesktop.DBus.Error.UnknownObject"
 
     /// Fails calls that bluetoothd will never answer. The bus counts them for as long as the connection is open, and
-    /// permits 128: before they are too many, the connection is replaced, as after its loss, unless it is the
-    /// program's.
+    /// permits 128: before they are too many, the connection is replaced, as after its loss. If it is the program's,
+    /// no device is asked for anything over it from then on.
     func lose(_ calls: [PendingCall], _ error: DBusError) {
-        guard !calls.isEmpty, let session, session.enter({ $0.lose(calls, error) }) >= Self.lostCallLimit,
-            !isConnectionKept
-        else { return }
+        guard !calls.isEmpty, let session else { return }
+        let count = session.enter { $0.lose(calls, error) }
+        guard count >= (isConnectionKept ? Self.sharedLostCallLimit : Self.lostCallLimit), spent == nil else { return }
+        let metadata: Logger.Metadata = ["count": "\(count)"]
+        guard !isConnectionKept else {
+            logger.warning("the GDBusConnection is spent: bluetoothd has left calls unanswered", metadata: metadata)
+            spent = BLEError(
+                .failed, "bluetoothd has left \(count) requests over the program's GDBusConnection unanswered",
+                isRetryable: false, remedy: "Shut down, and make another backend with a new GDBusConnection.")
+            return
+        }
+        logger.info("replacing the bus connection: bluetoothd has left calls unanswered", metadata: metadata)
         session.enter { $0.close() }
-        loseBus()
+        loseBus("the connection to the message bus was replaced, because bluetoothd has left \(count) calls unanswered")
     }
 
     private static let lostCallLimit = 64
+    /// With the calls that may be lost together with the last, at most what a shared connection permits to slow calls.
+    private static let sharedLostCallLimit = 32
 
     /// Returns the session, for objects that are served for bluetoothd.
     func openBusSession() throws(BLEError) -> BusSession {

@@ -14,8 +14,8 @@ extension BlueZHost {
     }
 
     /// Handles the loss of the connection to the bus.
-    func loseBus() {
-        lose("the connection to the message bus was lost")
+    func loseBus(_ message: String = "the connection to the message bus was lost") {
+        lose(message)
         recover()
     }
 

@@ -50,6 +50,8 @@ package actor BlueZHost {
     private var isOpen = false
     /// Reconnects to bluetoothd after it or the bus was lost.
     private var recovery: Task<Void, Never>?
+    /// Why no device can be asked for anything over the program's connection any longer.
+    var spent: BLEError?
 
     /// The maximum time for a call that bluetoothd answers without asking a peripheral.
     static let promptly = Duration.seconds(10)
@@ -149,6 +151,8 @@ package actor BlueZHost {
                 throw BLEError(error, during: .start)
             }
             guard isWanted, !Task.isCancelled else { throw BLEError.cancelled }
+            // bluetoothd may have stopped since.
+            guard isRunning else { throw BLEError.notRunning() }
             try choice.choose(in: tree)
             isOpen = true
             return .success(())

@@ -262,8 +262,10 @@ extension BlueZPeripheral {
 
     /// Waits until bluetoothd has read the values in the sockets of a characteristic, for at most a second.
     private func awaitSockets(_ attribute: ServedAttribute) async throws(BLEError) {
-        for _ in 0..<1000 where subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
+        var pauseCount = 0
+        while pauseCount < 1000, subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
             guard (try? await host.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
+            pauseCount += 1
         }
     }
 }

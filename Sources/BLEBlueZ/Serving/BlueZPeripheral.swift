@@ -157,9 +157,14 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         let outcome = Outcome<Void>()
         let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
-            for number in advertisements.keys { await stopAdvertising(number) }
-            for number in applications.keys { await unregister(number) }
-            await agent?.stop(isSessionShared: await host.isShared)
+            await withDiscardingTaskGroup { group in
+                // All at once, so that everything is sent, however slow bluetoothd is.
+                for number in advertisements.keys { group.addTask { await self.stopAdvertising(number) } }
+                for number in applications.keys { group.addTask { await self.unregister(number) } }
+                group.addTask { [isShared = onHost { $0.isShared }] in
+                    await self.agent?.stop(isSessionShared: isShared)
+                }
+            }
             outcome.deliver(.success(()))
         }
         try? await outcome.wait()

@@ -3,8 +3,13 @@ internal import Waiting
 
 extension PeripheralBackend where Self == SimulatedPeripheralBackend {
     /// A backend on a simulated radio. Its peripheral is found by the radio's centrals.
-    public static func simulated(_ radio: SimulatedRadio) -> SimulatedPeripheralBackend {
-        SimulatedPeripheralBackend(radio: radio)
+    ///
+    /// - Parameter requestTimeout: the stack's time limit for the answer to a request. That of bluetoothd is 5 s.
+    ///   A handler that takes longer than four fifths of it fails.
+    public static func simulated(
+        _ radio: SimulatedRadio, requestTimeout: Duration = .seconds(5)
+    ) -> SimulatedPeripheralBackend {
+        SimulatedPeripheralBackend(radio: radio, requestTimeout: requestTimeout)
     }
 }
 
@@ -14,6 +19,7 @@ extension PeripheralBackend where Self == SimulatedPeripheralBackend {
 /// content of all of them. Like every peripheral of a simulated radio, it has one link at a time.
 public actor SimulatedPeripheralBackend: PeripheralBackend {
     private let radio: SimulatedRadio
+    private let requestTimeout: Duration
     private var context: PeripheralContext?
     private var id: Peripheral.ID?
     private var applications: [(number: Int, services: [ServiceDefinition])] = []
@@ -29,11 +35,12 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// The limits of bluetoothd, except that this backend distinguishes subscribers.
     public nonisolated var limits: PeripheralLimits {
         PeripheralLimits(
-            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], requestTimeout: .seconds(5))
+            reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], requestTimeout: requestTimeout)
     }
 
-    init(radio: SimulatedRadio) {
+    init(radio: SimulatedRadio, requestTimeout: Duration) {
         self.radio = radio
+        self.requestTimeout = requestTimeout
     }
 
     /// Joins the radio.

@@ -53,6 +53,8 @@ extension SimulatedRadio {
     func linkPending(_ id: Peripheral.ID) {
         guard isOn else { return }
         for (token, connect) in pending.sorted(by: { $0.key < $1.key }) where connect.id == id {
+            // One that was cancelled may not have left yet.
+            guard connect.outcome.isOpen else { continue }
             guard link(id, connect.port) else { return }
             pending[token] = nil
             connect.outcome.deliver(.success(()))

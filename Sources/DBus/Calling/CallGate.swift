@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// How long the service takes to answer a call.
 package enum CallPace: Sendable {
     /// The service answers immediately, by itself.
@@ -18,9 +20,9 @@ struct CallGate {
     typealias Ticket = Int
 
     /// The maximum number of unanswered calls.
-    static let capacity = 120
-    /// The maximum number of slow and long calls among them.
-    static let slowCapacity = 104
+    private(set) var capacity = 120
+    /// The maximum number of slow, long and lost calls among them.
+    var slowCapacity: Int { capacity - 16 }
     /// The maximum number of long calls among them.
     static let longCapacity = 32
     /// The maximum number of slow calls for one object.
@@ -29,6 +31,7 @@ struct CallGate {
     private struct Call {
         let pace: CallPace
         let object: String
+        var isLost = false
     }
 
     /// The waiting calls of one pace: in order for each object, with the objects taking turns.
@@ -44,6 +47,8 @@ struct CallGate {
     /// The calls that were sent and are not answered yet.
     private var sent: [Ticket: Call] = [:]
     private var counts: [CallPace: Int] = [:]
+    /// The number of those that will never be answered.
+    private(set) var lostCount = 0
     /// The number of slow calls among them, by object.
     private var objectCounts: [String: Int] = [:]
     /// The calls that wait for their turn, without those that have left.
@@ -52,6 +57,9 @@ struct CallGate {
 
     /// The number of calls that were sent and are not answered yet.
     var sentCount: Int { sent.count }
+
+    /// Leaves room for the calls of others on the same connection, which the bus counts, too.
+    mutating func share() { capacity = 60 }
 
     /// Adds a call to the queue of its object.
     mutating func join(_ pace: CallPace, object: String) -> Ticket {
@@ -89,15 +97,20 @@ struct CallGate {
         leavePlace(call)
     }
 
-    /// Frees the places of a call that will never be answered among the slow and long calls and those of its object. It
-    /// keeps its place among all calls, because the bus still counts it.
+    /// Frees the places of a call that will never be answered among the long calls and those of its object. It keeps
+    /// its place among all calls, because the bus still counts it.
     mutating func lose(_ ticket: Ticket) {
-        guard let call = sent[ticket] else { return }
+        guard let call = sent[ticket], !call.isLost else { return }
         leavePlace(call)
-        take(ticket, Call(pace: .prompt, object: call.object))
+        sent[ticket]?.isLost = true
+        lostCount += 1
     }
 
     private mutating func leavePlace(_ call: Call) {
+        guard !call.isLost else {
+            lostCount -= 1
+            return
+        }
         counts[call.pace]! -= 1
         guard call.pace == .slow else { return }
         let count = objectCounts[call.object]! - 1
@@ -117,12 +130,13 @@ struct CallGate {
     }
 
     private func hasPlace(for pace: CallPace) -> Bool {
-        guard sent.count < Self.capacity else { return false }
+        guard sent.count < capacity else { return false }
         let (slow, long) = (counts[.slow] ?? 0, counts[.long] ?? 0)
+        let hasSlowPlace = slow + long + lostCount < slowCapacity
         return switch pace {
         case .prompt: true
-        case .slow: slow + long < Self.slowCapacity
-        case .long: long < Self.longCapacity && slow + long < Self.slowCapacity
+        case .slow: hasSlowPlace
+        case .long: long < Self.longCapacity && hasSlowPlace
         }
     }
 
@@ -148,29 +162,3 @@ struct CallGate {
         return nil
     }
 }
-
-/// A first-in, first-out queue. Its operations take amortized constant time.
-struct Fifo<Element> {
-    private var elements: [Element?] = []
-    private var head = 0
-
-    var isEmpty: Bool { head == elements.count }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func popFirst() -> Element? {
-        guard head < elements.count else { return nil }
-        defer {
-            elements[head] = nil
-            head += 1
-            // Half of the elements are removed at once, so that this happens rarely.
-            if head > 16, head * 2 > elements.count {
-                elements.removeFirst(head)
-                head = 0
-            }
-        }
-        return elements[head]
-    }
-}
-
-extension Fifo: Sendable where Element: Sendable {}

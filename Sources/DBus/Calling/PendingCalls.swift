@@ -13,8 +13,6 @@ final class PendingCalls: @unchecked Sendable {
     private var calls: [CallGate.Ticket: PendingCall] = [:]
     /// The calls that were sent, by serial number.
     private var sent: [UInt32: PendingCall] = [:]
-    /// The number of calls that will never be answered.
-    private var lostCount = 0
     /// The number of calls with a completion.
     private var awaitedCount = 0
 
@@ -22,6 +20,9 @@ final class PendingCalls: @unchecked Sendable {
 
     /// Whether no caller waits for an answer or a turn.
     var isEmpty: Bool { awaitedCount == 0 }
+
+    /// Leaves room for the calls of others on the same connection.
+    func share() { gate.share() }
 
     /// Makes a call over an open connection, as soon as it is the call's turn.
     ///
@@ -95,10 +96,9 @@ final class PendingCalls: @unchecked Sendable {
     func lose(_ lost: [PendingCall], _ error: DBusError, over connection: BusConnection) -> Int {
         for call in lost where !call.isLost && sent[call.serial] === call {
             call.isLost = true
-            lostCount += 1
             gate.lose(call.ticket)
         }
-        let count = lostCount
+        let count = gate.lostCount
         for call in lost where call.isLost { complete(call, .failure(error)) }
         sendNext(over: connection)
         return count
@@ -114,10 +114,7 @@ final class PendingCalls: @unchecked Sendable {
         guard let call = call(for: message, service) else { return false }
         connection.answered(call.serial)
         calls[call.ticket] = nil
-        if call.isLost {
-            call.isLost = false
-            lostCount -= 1
-        }
+        call.isLost = false
         gate.answered(call.ticket)
         let isTaken = call.completion != nil
         if message.kind == .error {
@@ -147,10 +144,11 @@ final class PendingCalls: @unchecked Sendable {
         return call
     }
 
-    /// Fails all calls.
+    /// Fails all calls. Those that were sent are lost.
     func close(_ error: DBusError) {
+        for call in sent.values { call.isLost = true }
         let calls = self.calls.values
-        (self.calls, sent, lostCount) = ([:], [:], 0)
+        (self.calls, sent) = ([:], [:])
         for call in calls { complete(call, .failure(error)) }
     }
 

@@ -1,3 +1,5 @@
+internal import Waiting
+
 /// Messages that have arrived and were not read yet, read as from a socket: in order, as bytes, with a bound.
 struct ArrivalQueue {
     /// The maximum number of unread bytes and descriptors.
@@ -44,5 +46,13 @@ struct ArrivalQueue {
         byteCount -= count
         descriptorCount -= descriptors?.count ?? 0
         return (count, descriptors)
+    }
+
+    /// Removes everything. Returns the descriptors.
+    mutating func takeDescriptors() -> [FileDescriptor] {
+        var descriptors: [FileDescriptor] = []
+        while let message = messages.popFirst() { descriptors += message.descriptors ?? [] }
+        self = ArrivalQueue()
+        return descriptors
     }
 }

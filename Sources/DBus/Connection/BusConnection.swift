@@ -154,6 +154,7 @@ final class BusConnection: @unchecked Sendable {
 
     private func attach(_ connection: GDBusReference, isShared: Bool) throws(DBusError) {
         attach(try GDBusCarrier(connection, isShared: isShared, loop: loop) { [served] in served.serves($0) })
+        if isShared { calls.share() }
         output.passesDescriptors = connection.passesDescriptors
         uniqueName = connection.uniqueName
         busID = connection.busID

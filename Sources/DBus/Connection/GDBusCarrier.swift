@@ -22,12 +22,17 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         /// The lengths of the messages that GDBus has not written, by their serial numbers on the bus.
         var unwritten: [UInt32: Int] = [:]
         var unwrittenCount = 0
-        /// Whether a message was refused, so that room must be reported.
+        /// Whether a message was refused, and no write has followed.
         var isRoomAwaited = false
         /// The session's serial numbers of the unanswered calls, by those on the bus.
         var calls: [UInt32: UInt32] = [:]
         /// The match rules that the bus was asked for.
         var rules: [String] = []
+
+        /// Whether to report that there is room again.
+        var hasAwaitedRoom: Bool { isRoomAwaited && unwrittenCount < GDBusCarrier.room / 2 }
+        /// Whether there is nothing to report to the loop.
+        var isQuiet: Bool { arrivals.isEmpty && !isOver && !hasAwaitedRoom }
     }
 
     private let connection: GDBusReference
@@ -85,7 +90,12 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
             g_dbus_connection_send_message_with_reply(
                 connection.pointer, call, G_DBUS_SEND_MESSAGE_FLAGS_NONE, .max, &serial, cancellable.pointer,
                 { connection, result, me in
-                    g_dbus_connection_send_message_with_reply_finish(OpaquePointer(connection), result, nil)
+                    // The answer comes here if the filter was removed before it arrived.
+                    if let answer = g_dbus_connection_send_message_with_reply_finish(
+                        OpaquePointer(connection), result, nil)
+                    {
+                        g_object_unref(UnsafeMutableRawPointer(answer))
+                    }
                     let me = Unmanaged<GDBusCarrier>.fromOpaque(me!).takeRetainedValue()
                     me.state.withLock { state in
                         state.isOver = true
@@ -100,6 +110,11 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         loop.checkIsolated()
         cancellable.cancel()
         g_dbus_connection_remove_filter(connection.pointer, filter)
+        let unread = state.withLock { state in
+            state.isOver = true
+            return state.arrivals.takeDescriptors()
+        }
+        _ = DescriptorReaper.shared.close(unread)
         guard !isShared else {
             return state.withLock { state in
                 for rule in state.rules {
@@ -197,7 +212,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
     func read(into space: UnsafeMutableRawBufferPointer) -> BusReading {
         state.withLock { state in
             let (count, descriptors) = state.arrivals.read(into: space)
-            if state.arrivals.isEmpty, !state.isOver, state.isSignaled {
+            if state.isSignaled, state.isQuiet {
                 state.isSignaled = false
                 ble_event_clear(event.rawValue)
             }
@@ -217,6 +232,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
     func write(_ bytes: ArraySlice<UInt8>, _ descriptors: [FileDescriptor]) -> Int? {
         state.withLock { state in
             var (rest, descriptors) = (bytes, descriptors)
+            state.isRoomAwaited = false
             while !rest.isEmpty {
                 guard state.unwrittenCount < Self.room else {
                     state.isRoomAwaited = true
@@ -272,9 +288,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         state.withLock { state in
             guard let count = state.unwritten.removeValue(forKey: serial) else { return }
             state.unwrittenCount -= count
-            guard state.isRoomAwaited, state.unwrittenCount < Self.room / 2 else { return }
-            state.isRoomAwaited = false
-            signal(&state)
+            if state.hasAwaitedRoom { signal(&state) }
         }
     }
 }

@@ -1,11 +1,12 @@
 import BLE
-import BLEBlueZ
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Synchronization
 import Testing
+
+@testable import BLEBlueZ
 
 /// What bluetoothd never answers, and what it keeps of that.
 @Suite(.startsProcesses, .hangLimit)
@@ -46,14 +47,17 @@ struct LostRequestsTests {
         let bluetooth: BlueZWorld
         let user = User()
         let peripheral: SimulatedPeripheral
+        let host: BlueZHost
         let central: Central
         let safe: Peripheral
         var daemon: FakeBlueZ { bluetooth.daemon }
 
-        init(minorVersion: Int = 82) async throws {
-            bluetooth = try await BlueZWorld(minorVersion: minorVersion)
+        init(over carrier: TestCarrier = .socket, minorVersion: Int = 82) async throws {
+            bluetooth = try await BlueZWorld(over: carrier, minorVersion: minorVersion)
             peripheral = await bluetooth.radio.add(LostRequestsTests.safe)
-            central = try await bluetooth.makeCentral(.quiet(pairing: .prompting(user)))
+            host = bluetooth.makeStack()
+            central = try await Central(
+                backend: BlueZCentral(host), configuration: .quiet(pairing: .prompting(user)))
             safe = try await central.find(peripheral.id)
         }
 
@@ -230,11 +234,15 @@ struct LostRequestsTests {
         _ = await world.refuse { try await $0.read(Self.secret) }
         let second = await world.bluetooth.radio.add(Self.safe)
         let other = try await world.central.find(second.id)
+        let third = await world.bluetooth.radio.add(Self.safe)
+        var values = try await world.central.find(third.id).notifications(Self.plain).makeAsyncIterator()
         // The bus counts what is never answered. Before it refuses more, the connection is replaced.
         var states = await world.central.adapterStates().makeAsyncIterator()
         for _ in 1...80 { _ = await world.refuse(other) { try await $0.read(Self.secret) } }
         while try await states.next() != .resetting {}
         while try await states.next() != .poweredOn {}
+        let loss = await expectError(.bluetoothLost) { try await values.next() }
+        #expect(loss?.message.contains("was replaced") == true)
         await expectError(.failed) { _ = try await world.safe.read(Self.secret) }
         // Another bluetoothd has lost nothing.
         await world.daemon.kill()
@@ -244,6 +252,66 @@ struct LostRequestsTests {
         world.user.accept()
         #expect(try await world.safe.read(Self.secret) == [2])
         await world.end()
+    }
+
+    @Test func `a search for lost requests that the loss of the bus interrupts does not forget them`() async throws {
+        let world = try await World()
+        try await world.safe.setTrusted(true)
+        var states = await world.central.adapterStates().makeAsyncIterator()
+        let read = await world.hangingRead()
+        await world.host.loseLinkAndBus(world.safe.id)
+        #expect(await read.result.isFailure)
+        while try await states.next() != .resetting {}
+        while try await states.next() != .poweredOn {}
+        let error = await expectError(.failed) { try await world.safe.read(Self.plain) }
+        #expect(error?.isRetryable == false)
+        await world.end()
+    }
+
+    // MARK: The program's connection to the bus
+
+    @Test func `with too many lost requests, the program's connection is used only to end what there is`() async throws
+    {
+        let world = try await World(over: .existing)
+        let second = await world.bluetooth.radio.add(Self.safe)
+        let third = await world.bluetooth.radio.add(Self.safe)
+        let other = try await world.central.find(second.id)
+        try await other.connect()
+        try await world.central.find(third.id).connect()
+        for _ in 1...32 { _ = await world.refuse { try await $0.read(Self.secret) } }
+        // Without a link, and with one.
+        for peripheral in [world.safe, other] {
+            let error = await expectError(.failed) { try await peripheral.read(Self.plain) }
+            #expect(error?.isRetryable == false)
+            #expect(error?.remedy != nil)
+        }
+        try await other.disconnect()
+        #expect(await !second.isConnected)
+        #expect(await third.isConnected)
+        await world.end()
+        #expect(await !third.isConnected)
+    }
+
+    @Test func `a shutdown takes the agent off the program's connection, even if a link does not end`() async throws {
+        let world = try await World(over: .existing)
+        try await world.safe.connect()
+        #expect(await world.daemon.agentOwners.count == 1)
+        await world.daemon.hang("Disconnect")
+        await world.central.shutDown()
+        await until { await world.daemon.agentOwners.isEmpty }
+        await world.daemon.release()
+    }
+}
+
+extension BlueZHost {
+    /// A peripheral's link ends, and the connection to the bus is lost before anything else runs.
+    fileprivate func loseLinkAndBus(_ peripheral: Peripheral.ID) {
+        guard let path = path(of: peripheral) else { return }
+        var properties = DeviceProperties()
+        properties.isConnected = false
+        update { $0.update(path, .device(properties)) }
+        session?.enter { $0.close() }
+        loseBus()
     }
 }
 

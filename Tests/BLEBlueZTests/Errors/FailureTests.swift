@@ -6,7 +6,6 @@ import BLETestSupport
 import BLEBackendTesting
 import BlueZTestSupport
 import DBus
-import Synchronization
 import Testing
 
 /// An operation that hangs because bluetoothd does not answer, and everything that can end the wait.
@@ -159,17 +158,10 @@ struct FailureTests {
         switch end {
         case .cancellation: task.cancel()
         case .deadline:
-            // Again and again: the deadline's own task may not have begun to sleep.
-            let ended = Atomic(false)
-            async let end: Void = {
-                _ = await task.value
-                ended.store(true, ordering: .relaxed)
-            }()
-            while !ended.load(ordering: .relaxed) {
-                clock.advance(by: .seconds(40))
-                await Task.yield()
-            }
-            await end
+            let limits = central.configuration
+            let limit = [.connect, .discover].contains(operation) ? limits.connectTimeout : limits.operationTimeout
+            await clock.sleepers(1, for: limit)
+            clock.advance(by: limit)
         case .linkLoss: await peer.loseLink()
         case .deathOfBluetooth: await peer.daemon.kill()
         case .deathOfBus: peer.bus.stop()

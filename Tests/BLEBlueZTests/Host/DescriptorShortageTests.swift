@@ -14,7 +14,8 @@ import Testing
     import Musl
 #endif
 
-/// A process that can open no more descriptors. Each test has a process of its own, because the limit is the process's.
+/// A process that can open a single descriptor, which is too few for a loop, a connection or a pair of sockets. Each
+/// test has a process of its own, because the limit is the process's.
 @Suite(.startsProcesses, .hangLimit)
 struct DescriptorShortageTests {
     @Test func `a backend without descriptors says so, and works when there are some again`() async throws {
@@ -23,7 +24,7 @@ struct DescriptorShortageTests {
             let all = Descriptors()
             let early = BlueZHost(adapter: nil, address: .address(address))
             var codes: [String] = []
-            // With each number of remaining descriptors: the process must survive with any of them.
+            // With each number of free descriptors: the process must survive with any of them.
             for _ in 0..<24 {
                 for host in [early, BlueZHost(adapter: nil, address: .address(address))] {
                     do throws(BLEError) {
@@ -35,7 +36,7 @@ struct DescriptorShortageTests {
                 }
                 all.release()
             }
-            // At first no descriptors, and in the end no bluetoothd on this bus.
+            // At first too few descriptors, and in the end no bluetoothd on this bus.
             guard codes.count == 48, codes[0].contains("descriptors"), codes[1] == codes[0],
                 codes[46] == "bluetoothd is not running", codes[47] == codes[46]
             else { throw BLEError(.failed, "\(codes)") }
@@ -54,15 +55,18 @@ struct DescriptorShortageTests {
             await world.daemon.pretend(central, isConnected: true)
             await until { world.daemon.signaledValues.withLock { $0 == [[1], [2]] } }
             _ = try await world.daemon.pretendToSubscribe(central)
+            await world.daemon.pretend(central, isConnected: false)
         }
         await #expect(processExitsWith: .success) { [address = world.bus.address as String] in
-            let (connected, subscribed) = (SharedValue(false), SharedValue(false))
+            let (connected, subscribed, left) = (SharedValue(false), SharedValue(false), SharedValue(false))
             let backend = BlueZPeripheral(BlueZHost(adapter: nil, address: .address(address)))
             try await backend.start(
                 PeripheralContext(
                     handleEvent: { event in
                         if case .centralConnected = event { connected.change { $0 = true } }
                         if case .subscribed = event { subscribed.change { $0 = true } }
+                        // The refusal may be the end of what is known of the central.
+                        if case .centralDisconnected = event, subscribed.value { left.change { $0 = true } }
                     }, read: { (_, _) throws(ATTError) in [] }, write: { (_, _, _) throws(ATTError) in },
                     logger: Logger(label: "test"), clock: ContinuousClock()))
             let characteristic = CharacteristicDefinition(BluetoothUUID(0xFFE1), .notify)
@@ -72,12 +76,13 @@ struct DescriptorShortageTests {
             var all: Descriptors? = Descriptors()
             // Sends an event of this process to the other one.
             try await backend.notify([1], from: attribute, to: nil)
-            await until { connected.value }
+            try await connected.until { $0 }
             guard !subscribed.value else { throw BLEError(.failed, "it was not refused") }
             all?.releaseAll()
             all = nil
             try await backend.notify([2], from: attribute, to: nil)
-            await until { subscribed.value }
+            // Not before the other process has its socket.
+            try await left.until { $0 }
         }
         try await daemon.value
     }
@@ -93,7 +98,11 @@ struct DescriptorShortageTests {
     }
 }
 
-/// All descriptors that this process can have.
+/// All descriptors that this process can have, except one.
+///
+/// Once a second, while tasks wait for a thread, Dispatch opens `/proc/TID/stat` of each of its threads in turn, and
+/// ends the process (SIGILL) if it cannot. So one descriptor stays free for it. For the same reason, no test waits with
+/// `until` meanwhile, whose task always waits for a thread.
 private final class Descriptors {
     private var all: [Int32] = []
 
@@ -102,6 +111,7 @@ private final class Descriptors {
         precondition(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         while case let next = dup(1), next >= 0 { all.append(next) }
         precondition(errno == EMFILE)
+        release()
     }
 
     /// Closes one of them.

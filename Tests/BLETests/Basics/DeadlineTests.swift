@@ -77,7 +77,7 @@ import Testing
         /// Operations, and closures that return once they wait.
         let works: [(run: @Sendable () async throws -> Void, begin: () async -> Void)] = [
             ({ try await strap.connect() }, isConnecting), ({ _ = try await strap.read(Bench.level) }, isConnecting),
-            ({ try await strap.pair() }, { await clock.sleepers(1, for: .seconds(30)) }),
+            ({ try await strap.pair() }, { await clock.sleepers(1, for: .seconds(90)) }),
             ({ _ = try await strap.isPaired }, { await clock.sleepers(1, for: .seconds(30)) }),
             ({ _ = try await central.first(matching: .any) }, { await clock.sleepers(1, for: .seconds(20)) }),
             ({ for try await _ in central.nearby() {} }, { await clock.sleepers(1, for: .seconds(1)) }),

@@ -1,7 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLE
 
 @Suite(.hangLimit) struct CentralLifecycleTests {
     private let bench: Bench
@@ -93,6 +94,30 @@ import Testing
         await bench.central.shutDown()
         await expectError(.shutDown) { try await caller.value }
         await expectError(.shutDown) { try await states.next() }
+    }
+
+    @Test func `shutting down cancels what the backend has begun`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.read, .hold)
+        await bench.backend.script(.write, .hold)
+        let reading = Task { [strap] in try await strap.read(Bench.level) }
+        let writing = Task { [strap] in try await strap.write([1], to: Bench.command) }
+        await bench.backend.asked(.read)
+        await bench.backend.asked(.write)
+        await bench.central.shutDown()
+        await expectError(.shutDown) { try await reading.value }
+        await expectError(.shutDown) { try await writing.value }
+        await until { await bench.backend.heldCount == 0 }
+    }
+
+    @Test func `an attempt that is being ended asks nothing of a backend that is being shut down`() async throws {
+        await bench.backend.script(.connect, .hold)
+        let caller = Task { [strap] in try await strap.connect() }
+        await bench.backend.asked(.connect)
+        await bench.central.endAttemptAndShutDown(strap.id)
+        await expectError(.connectionCancelled) { try await caller.value }
+        await bench.settle()
+        #expect(await bench.backend.calls == [.start, .connect(strap.id), .shutDown])
     }
 
     @Test func `shutting down fails a scan that is being started`() async throws {
@@ -239,5 +264,14 @@ import Testing
             await bench.central.shutDown()
         }.value
         #expect(await bench.backend.count(.shutDown) == 1)
+    }
+}
+
+extension Central {
+    /// Begins to end an attempt to connect, and shuts down before anything else can happen.
+    fileprivate func endAttemptAndShutDown(_ id: Peripheral.ID) async {
+        let waiter = token()
+        step(id) { $0.disconnect(waiter) }
+        await shutDown()
     }
 }

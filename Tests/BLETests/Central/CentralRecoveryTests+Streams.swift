@@ -25,6 +25,19 @@ extension CentralRecoveryTests {
         try await strap.disconnect()
     }
 
+    @Test func `a disconnect that fails can be repeated, even if nobody observes the link`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
+        await expectError(.disconnectionFailed) { try await strap.disconnect() }
+        #expect(await strap.connectionState == .disconnected)
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
+        // There is nothing left to end, nor to remember.
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
+        await until { await bench.central.linkCount == 0 }
+    }
+
     @Test func `nothing goes on after the shutdown`() async throws {
         try await bench.maintain()
         await until { await strap.connectionState == .connected }
@@ -139,9 +152,9 @@ extension CentralRecoveryTests {
         await bench.dropLink()
         await bench.backend.release(.startNotifications, Bench.error(.disconnected))
         await until { await strap.connectionState == .connected }
+        await until { await bench.central.hasNoSubscriptions }
         await bench.settle()
         #expect(await bench.backend.count(.startNotifications) == 1)
-        #expect(await bench.central.links.values.allSatisfy { $0.subscriptions.isEmpty })
     }
 
     @Test func `a characteristic that is gone ends its stream and nothing else`() async throws {
@@ -205,4 +218,9 @@ extension CentralRecoveryTests {
         try await connecting.value
         #expect(await bench.backend.count(.discoverServices) == 2)
     }
+}
+
+extension Central {
+    /// Whether no link has a subscription.
+    fileprivate var hasNoSubscriptions: Bool { links.values.allSatisfy { $0.subscriptions.isEmpty } }
 }

@@ -11,16 +11,19 @@ import Testing
     init() async throws { bench = try await Bench(startsOperations: true) }
 
     /// A task that writes values one after the other to one characteristic, of which the first is held.
-    private func writing(_ count: Int, timeout: Duration? = nil) async throws -> Task<[String], Never> {
+    private func writing(
+        _ count: Int, timeout: Duration? = nil, first: ScriptedBackend.Behavior = .hold
+    ) async throws -> Task<[String], Never> {
         try await strap.connect()
-        await bench.backend.script(.write, .hold)
+        await bench.backend.script(.write, first)
         let sleeping = bench.clock.sleeperCount
         let task = Task { [strap] in
             await withTaskGroup(of: String.self) { group in
                 for number in 0..<count {
                     group.addTask {
                         do throws(BLEError) {
-                            try await strap.write([UInt8(number)], to: Bench.command, timeout: timeout)
+                            let value = UInt8(truncatingIfNeeded: number)
+                            try await strap.write([value], to: Bench.command, timeout: timeout)
                             return "written"
                         } catch {
                             return error.code.rawValue
@@ -53,9 +56,19 @@ import Testing
         #expect(await bench.backend.count(.write) == 3)
     }
 
+    @Test func `thousands that wait for one do not exhaust the stack when it is over`() async throws {
+        let count = 20_000
+        let writes = try await writing(count)
+        await bench.backend.release(.write)
+        let results = await writes.value
+        #expect(results.count { $0 == "written" } == count)
+        #expect(await bench.backend.count(.write) == count)
+    }
+
     @Test func `when all are cancelled, none that is queued is started`() async throws {
         let writes = try await writing(4)
-        writes.cancel()
+        // All before the first caller can leave, whose write then ends.
+        await bench.backend.inOneStep { writes.cancel() }
         #expect(await writes.value == Array(repeating: "cancelled", count: 4))
         #expect(await bench.backend.count(.write) == 1)
         // The characteristic is free again.
@@ -64,10 +77,12 @@ import Testing
     }
 
     @Test func `when the time of all is up, none that is queued is started`() async throws {
-        let writes = try await writing(4, timeout: .seconds(2))
+        // The first write does not end when its caller leaves: the time of another may not be up yet.
+        let writes = try await writing(4, timeout: .seconds(2), first: .ignore)
         bench.clock.advance(by: .seconds(2))
         #expect(await writes.value == Array(repeating: "timedOut", count: 4))
         #expect(await bench.backend.count(.write) == 1)
+        await bench.backend.release(.write)
         try await strap.write([9], to: Bench.command)
         #expect(await bench.backend.count(.write) == 2)
     }
@@ -83,6 +98,7 @@ import Testing
         let writes = try await writing(3)
         await bench.central.shutDown()
         #expect(await writes.value == Array(repeating: "shutDown", count: 3))
+        await until { await bench.backend.heldCount == 0 }
         #expect(await bench.backend.count(.write) == 1)
     }
 

@@ -44,6 +44,22 @@ import Testing
         #expect(turns.leave(4)?.ticket == nil)
     }
 
+    @Test mutating func `many that leave from the middle change no other turn`() {
+        for ticket in 0...1000 { _ = join("a", ticket) }
+        for ticket in (1...1000).reversed() where !ticket.isMultiple(of: 3) {
+            #expect(turns.leave(ticket)?.ticket == nil)
+        }
+        var order: [Int] = []
+        var next = turns.leave(0)
+        while let (ticket, wait) = next {
+            #expect(wait == "turn of \(ticket)")
+            order.append(ticket)
+            next = turns.leave(ticket)
+        }
+        #expect(order == Array(stride(from: 3, through: 1000, by: 3)))
+        #expect(turns.isEmpty)
+    }
+
     @Test mutating func `a ticket that is not in a queue cannot leave`() {
         #expect(turns.leave(1)?.ticket == nil)
         _ = join("a", 1)
@@ -75,6 +91,18 @@ import Testing
         turns.hold(1)
         #expect(turns.release(1)?.ticket == nil)
         #expect(turns.leave(1)?.ticket == 2)
+    }
+
+    @Test mutating func `a ticket that leaves a full queue from the middle makes room`() {
+        for ticket in 1...3 { _ = join("a", ticket, limit: 3) }
+        #expect(join("a", 4, limit: 3) == .full(isFirst: true))
+        #expect(turns.leave(2)?.ticket == nil)
+        #expect(join("a", 5, limit: 3) == .waiting)
+        #expect(join("a", 6, limit: 3) == .full(isFirst: false))
+        #expect(turns.leave(1)?.ticket == 3)
+        #expect(turns.leave(3)?.ticket == 5)
+        #expect(turns.leave(5)?.ticket == nil)
+        #expect(turns.isEmpty)
     }
 
     @Test mutating func `a full queue refuses, and says once that it does until it was empty`() {

@@ -166,7 +166,7 @@ import Testing
         await settle()
         await bench.backend.asked(.connect)
         await bench.backend.emit(.peripheralRemoved(bench.strap.id))
-        await until { await bench.central.links.isEmpty }
+        await until { await bench.central.linkCount == 0 }
         loop.cancel()
     }
 }

@@ -16,6 +16,12 @@ struct BackoffTests {
         #expect(backoff.pause(afterFailures: 40) == .seconds(1))
     }
 
+    @Test(arguments: [Duration.seconds(-1), .zero])
+    func `if the first pause is zero or negative, all are zero`(_ initial: Duration) {
+        let backoff = Backoff(initial: initial, factor: 2, maximum: .seconds(3))
+        #expect((1...100).allSatisfy { backoff.pause(afterFailures: $0) == .zero })
+    }
+
     @Test func `a first pause above the limit is the limit`() {
         #expect(Backoff(initial: .seconds(9), factor: 2, maximum: .seconds(3)).pause(afterFailures: 1) == .seconds(3))
     }

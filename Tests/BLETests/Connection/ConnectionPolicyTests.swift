@@ -42,6 +42,23 @@ import Testing
         #expect(await bench.backend.count(.disconnect) == 1)
     }
 
+    @Test(arguments: ["connect", "services", "characteristic"])
+    func `a link that nothing uses after it was made ends after its time`(_ call: String) async throws {
+        try await strap.setConnectionPolicy(.onDemand(idle: .milliseconds(1250)))
+        switch call {
+        case "connect": try await strap.connect()
+        case "services": _ = try await strap.services()
+        default:
+            let unknown = Characteristic<[UInt8]>(BluetoothUUID(0xFF09), service: Bench.vendor)
+            await expectError(.characteristicNotFound) { try await strap.read(unknown) }
+        }
+        #expect(await strap.connectionState == .connected)
+        await bench.clock.sleepers(1, for: .milliseconds(1250))
+        bench.clock.advance(by: .milliseconds(1250))
+        await until { await strap.connectionState == .disconnected }
+        #expect(await bench.backend.count(.disconnect) == 1)
+    }
+
     @Test func `a stream, an operation and a scope use a link`() async throws {
         try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
         let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

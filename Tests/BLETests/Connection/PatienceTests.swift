@@ -91,6 +91,31 @@ import Testing
         await bench.backend.release(.connect)
     }
 
+    @Test func `an attempt that was ended on purpose is not what the next one waits for`() async throws {
+        await bench.backend.script(.connect, .hold, .hold)
+        await bench.backend.script(.disconnect, .hold)
+        let ended = Task { [strap] in try await strap.connect() }
+        await bench.backend.asked(.connect)
+        let disconnecting = Task { [strap] in try await strap.disconnect() }
+        // The attempt is over, its end is not.
+        await bench.backend.asked(.disconnect)
+        await expectError(.connectionCancelled) { try await ended.value }
+        try await bench.maintain()
+        await bench.backend.release(.disconnect)
+        try await disconnecting.value
+        await bench.backend.asked(.connect, 2)
+        let connecting = Task { [strap] in try await strap.connect(timeout: .seconds(2)) }
+        await bench.clock.sleepers(1, for: .seconds(2))
+        bench.clock.advance(by: .seconds(2))
+        let error = await expectError(.timedOut) { try await connecting.value }
+        #expect(error?.message == "connecting took longer than 2.0 seconds")
+        #expect(error?.cause == nil)
+        // Of the first attempt nothing is held any longer.
+        await until { await bench.backend.heldCount == 1 }
+        await bench.backend.release(.connect)
+        await until { await strap.connectionState == .connected }
+    }
+
     // MARK: Maintained links
 
     @Test func `a first subscription on a maintained link waits for the adapter without end`() async throws {
@@ -149,7 +174,8 @@ import Testing
         try await bench.maintain()
         let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
         await bench.backend.asked(.startDiscovery)
-        await bench.settle()
+        // The attempt is the policy's own: it does not show that the subscriber waits.
+        await bench.callers(1)
         try await strap.setConnectionPolicy(.manual)
         await bench.clock.sleepers(1, for: .seconds(20))
         bench.clock.advance(by: .seconds(20))
@@ -254,7 +280,7 @@ import Testing
         let subscribing = Task { [strap] in try await strap.notifications(Bench.level) }
         let reading = Task { [strap] in try await strap.read(Bench.level) }
         await bench.backend.asked(.connect)
-        await bench.settle()
+        await bench.callers(2)
         await bench.backend.release(.connect, Bench.error(.unauthorized))
         await expectError(.unauthorized) { try await subscribing.value }
         await expectError(.unauthorized) { try await reading.value }

@@ -157,7 +157,27 @@ extension CentralPairingTests {
         try await user.until(1)
         pairing.cancel()
         #expect(await answer.value == .refuse)
+        // What the backend asks while it ends the pairing is refused, and the delegate is not asked.
+        #expect(await ask(.confirm(Self.number), strap) == .refuse)
+        #expect(await user.events.count { $0.hasPrefix("confirm") } == 1)
         await backend.release(.pair, .cancelled)
         #expect(await pairing.value?.code == .cancelled)
+    }
+
+    @Test func `by default nothing is accepted for a pairing that was given up, until the next one`() async throws {
+        let strap = try await strap()
+        await backend.script(.pair, .ignore, .hold)
+        let pairing = failing { try await strap.pair() }
+        await backend.asked(.pair)
+        #expect(await ask(.authorizePairing, strap) == .accept)
+        pairing.cancel()
+        await until { await ask(.authorizePairing, strap) == .refuse }
+        await backend.release(.pair, .cancelled)
+        #expect(await pairing.value?.code == .cancelled)
+        let next = failing { try await strap.pair() }
+        await backend.asked(.pair, 2)
+        #expect(await ask(.authorizePairing, strap) == .accept)
+        await backend.release(.pair)
+        #expect(await next.value == nil)
     }
 }

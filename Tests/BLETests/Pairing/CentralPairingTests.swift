@@ -150,6 +150,32 @@ struct CentralPairingTests {
         #expect(await failing { try await strap.pair() }.value?.message == "scripted")
     }
 
+    @Test func `the deadline covers reading the state, too`() async throws {
+        let strap = try await strap()
+        await backend.script(.pairingState, .hold, .hold)
+        let pairing = failing { try await strap.pair(timeout: .seconds(2)) }
+        await backend.asked(.pairingState)
+        await clock.sleepers(1, for: .seconds(2))
+        clock.advance(by: .seconds(2))
+        let error = await pairing.value
+        #expect(error?.code == .timedOut)
+        #expect(error?.message == "pairing took longer than 2.0 seconds")
+        #expect(error?.peripheral == strap.id)
+        #expect(await backend.count(.connect) == 0)
+        await until { await backend.heldCount == 0 }
+        // Connecting has what is left.
+        await backend.script(.connect, .hold)
+        let slow = failing { try await strap.pair(timeout: .seconds(7)) }
+        await backend.asked(.pairingState, 2)
+        clock.advance(by: .seconds(3))
+        await backend.release(.pairingState)
+        await backend.asked(.connect)
+        await clock.sleepers(1, for: .seconds(4))
+        clock.advance(by: .seconds(4))
+        #expect(await slow.value?.code == .timedOut)
+        #expect(await backend.count(.pair) == 0)
+    }
+
     @Test func `pairings of one peripheral take turns`() async throws {
         let strap = try await strap()
         try await strap.connect()

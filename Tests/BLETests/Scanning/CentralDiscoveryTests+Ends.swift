@@ -154,7 +154,8 @@ extension CentralDiscoveryTests {
         }
         await bench.clock.sleepers(2)  // its deadline, and its check for silent peripherals
         await bench.backend.release(.stopDiscovery, Bench.error(.failed))
-        for _ in 0..<1000 { await Task.yield() }  // What was set in motion is over.
+        await bench.backend.asked(.startDiscovery, 2)
+        await bench.settle()
         #expect(await bench.backend.count(.startDiscovery) == 2)
         second.cancel()
         await expectError(.cancelled) { try await second.value }

@@ -37,7 +37,7 @@ import Testing
         }
         for id in last { await bench.backend.emit(.peripheralRemoved(id)) }
         let central = bench.central
-        #expect(await central.links.isEmpty)
+        #expect(await central.linkCount == 0)
         #expect(await central.trackedCount == 0)
         for scan in scans { scan.cancel() }
         await central.shutDown()

@@ -63,7 +63,8 @@ import Testing
         #expect(try await fewFound.next()?.peripheral.id == ids[0])
         await radio.value
         let again = Task {
-            await bench.settle()
+            // The second scan listens: it checks for silent peripherals, which the first one does not.
+            await bench.clock.sleepers(1, for: .seconds(1))
             await bench.backend.emit(.advertisementReceived(ids[0], Advertisement(txPower: 1)))
         }
         _ = try await strictFound.next()

@@ -1,6 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
+import Testing
+
+@testable import BLE
 
 /// A central on a scripted backend, on a clock that the test moves, and a peripheral with two services.
 struct Bench {
@@ -64,4 +66,20 @@ struct Bench {
 
     /// Lets other tasks run for a while, in which nothing is expected to happen.
     func settle() async { for _ in 0..<200 { await Task.yield() } }
+
+    /// Returns once that many callers wait for the link to the strap, or for its end.
+    func callers(_ count: Int) async { await until { await central.callerCount(strap.id) == count } }
+}
+
+extension Central {
+    /// The number of callers that wait for the link to a peripheral, or for its end.
+    fileprivate func callerCount(_ id: Peripheral.ID) -> Int {
+        // The numbers of callers begin at 1, and a test has few.
+        links[id]?.outcomes(of: Array(1...1000)).count ?? 0
+    }
+}
+
+extension Central {
+    /// The number of peripherals of which something is kept.
+    var linkCount: Int { links.count }
 }

@@ -142,6 +142,9 @@ actor ScriptedBackend: CentralBackend {
         held.remove(at: index).outcome.deliver(error.map { .failure($0) } ?? .success(()))
     }
 
+    /// Does something between two steps of the central, which runs on this actor's executor.
+    func inOneStep(_ work: @Sendable () -> Void) { work() }
+
     /// Reports events, with nothing in between.
     func emit(_ events: BackendEvent...) {
         for event in events {
@@ -177,8 +180,7 @@ actor ScriptedBackend: CentralBackend {
         case .fail(let error): throw error
         case .hold:
             held.append((operation, outcome))
-            defer { held.removeAll { $0.outcome === outcome } }
-            try await outcome.wait()
+            try await wait(for: outcome)
         case .ignore:
             held.append((operation, outcome))
             switch await Task(operation: { try await outcome.wait() }).result {
@@ -186,6 +188,12 @@ actor ScriptedBackend: CentralBackend {
             case .failure(let error): throw error as? BLEError ?? BLEError(.failed, "\(error)")
             }
         }
+    }
+
+    /// Waits until a call that is held is released or cancelled.
+    private func wait(for outcome: Outcome<Void>) async throws(BLEError) {
+        defer { held.removeAll { $0.outcome === outcome } }
+        try await outcome.wait()
     }
 
     // MARK: The central's side
@@ -266,21 +274,22 @@ actor ScriptedBackend: CentralBackend {
             }
         }
         let outcome = Outcome<Void>()
-        switch record(call) {
+        let behavior = record(call)
+        switch behavior {
         case .succeed: completion(.success(value))
         case .fail(let error): completion(.failure(error))
         case .hold, .ignore:
             held.append((call.operation, outcome))
             Task {
-                _ = self
                 do throws(BLEError) {
-                    try await outcome.wait()
+                    try await wait(for: outcome)
                     completion(.success(value))
                 } catch {
                     completion(.failure(error))
                 }
             }
         }
+        if case .ignore = behavior { return {} }
         return { outcome.deliver(.failure(.cancelled)) }
     }
 

@@ -13,10 +13,10 @@ struct CallGateTests {
         let long = (0..<200).map { gate.join(.long, object: "/\($0)") }
         #expect(Self.turns(&gate) == Array(long.prefix(CallGate.longCapacity)))
         let slow = (0..<200).map { gate.join(.slow, object: "/\($0)") }
-        #expect(Self.turns(&gate) == Array(slow.prefix(CallGate.slowCapacity - CallGate.longCapacity)))
+        #expect(Self.turns(&gate) == Array(slow.prefix(gate.slowCapacity - CallGate.longCapacity)))
         let prompt = (0..<50).map { _ in gate.join(.prompt, object: "/") }
-        #expect(Self.turns(&gate) == Array(prompt.prefix(CallGate.capacity - CallGate.slowCapacity)))
-        #expect(gate.sentCount == CallGate.capacity)
+        #expect(Self.turns(&gate) == Array(prompt.prefix(gate.capacity - gate.slowCapacity)))
+        #expect(gate.sentCount == gate.capacity)
         // One place is one turn, for what is prompt first.
         gate.answered(long[0])
         #expect(Self.turns(&gate) == [prompt[16]])
@@ -57,6 +57,30 @@ struct CallGateTests {
         #expect(Self.turns(&gate) == [stalled[17]])
     }
 
+    @Test func `calls that will never be answered leave places to those that are answered at once`() {
+        var gate = CallGate()
+        let lost = (0..<63).map { gate.join(.slow, object: "/\($0)") }
+        #expect(Self.turns(&gate) == lost)
+        for ticket in lost { gate.lose(ticket) }
+        let slow = (0..<200).map { gate.join(.slow, object: "/\($0)") }
+        #expect(Self.turns(&gate) == Array(slow.prefix(gate.slowCapacity - 63)))
+        let prompt = gate.join(.prompt, object: "/")
+        #expect(Self.turns(&gate) == [prompt])
+        // A late answer frees its place.
+        gate.answered(lost[0])
+        #expect(gate.lostCount == 62)
+        #expect(Self.turns(&gate) == [slow[gate.slowCapacity - 63]])
+    }
+
+    @Test func `a shared connection has room for the calls of others`() {
+        var gate = CallGate()
+        gate.share()
+        let calls = (0..<200).map { _ in gate.join(.prompt, object: "/") }
+        #expect(Self.turns(&gate) == Array(calls.prefix(gate.capacity)))
+        // The bus permits 128.
+        #expect(gate.capacity < 128 / 2)
+    }
+
     @Test func `objects take turns while there are not places for all`() {
         var gate = CallGate()
         let long = (0..<CallGate.longCapacity).map { _ in gate.join(.long, object: "/") }
@@ -79,26 +103,5 @@ struct CallGateTests {
         #expect(Self.turns(&gate) == [long[33]])
         gate.answered(long[0])
         #expect(gate.sentCount == CallGate.longCapacity)
-    }
-
-    @Test func `a line of any length is first in, first out`() {
-        var fifo = Fifo<Int>()
-        var (last, next) = (0, 0)
-        for round in 0..<1000 {
-            for _ in 0..<(round % 7) {
-                fifo.append(last)
-                last += 1
-            }
-            for _ in 0..<(round % 5) {
-                guard let number = fifo.popFirst() else { break }
-                #expect(number == next)
-                next += 1
-            }
-        }
-        while let number = fifo.popFirst() {
-            #expect(number == next)
-            next += 1
-        }
-        #expect(next == last && fifo.isEmpty)
     }
 }

@@ -18,6 +18,8 @@ struct ArrivalQueueTests {
             let reading = space.withUnsafeMutableBytes { queue.read(into: $0) }
             return (Array(space[..<reading.count]), reading.descriptors?.count)
         }
+
+        func takeDescriptors() -> [FileDescriptor] { queue.takeDescriptors() }
     }
 
     @Test func `messages are read in order, together and in parts`() {
@@ -53,5 +55,22 @@ struct ArrivalQueueTests {
         // What was read makes room.
         _ = queue.read(63 << 20 + 1)
         #expect(queue.append(large, [descriptor]))
+    }
+
+    @Test func `the descriptors of unread messages can be taken out, and nothing is left`() throws {
+        let ((read, one), (other, last)) = (try PacketSocket.pair(), try PacketSocket.pair())
+        let queue = Queue()
+        // Those of a message that is read in part are with its reader.
+        #expect(queue.append([1, 1], [read]))
+        #expect(queue.append([2], [one, other]))
+        #expect(queue.append([3]))
+        #expect(queue.append([4], [last]))
+        #expect(queue.read(1) == ([1], 1))
+        #expect(queue.takeDescriptors().map(\.rawValue) == [one, other, last].map(\.rawValue))
+        #expect(queue.isEmpty)
+        #expect(queue.read(4) == ([], nil))
+        #expect(queue.takeDescriptors().isEmpty)
+        // There is as much room as at first.
+        for _ in 0..<256 { #expect(queue.append([0], [last])) }
     }
 }

@@ -275,9 +275,83 @@ struct GDBusCarrierTests {
         await sender.close()
         await receiver.close()
     }
+
+    @Test func `room that GDBus has again while the loop handles messages is not missed`() async throws {
+        let bus = try await PrivateBus()
+        let relay = try BusRelay(to: bus)
+        defer { relay.stop() }
+        let connection = try GDBusReference.connected(to: relay.address)
+        let (outputs, handledCount) = (SharedValue<MessageOutput?>(nil), SharedValue(0))
+        let sender = try await session(.existing(connection)) { message in
+            guard message.member == "Go", let output = outputs.value else { return }
+            let number = handledCount.change { count in
+                count += 1
+                return count
+            }
+            switch number {
+            case 64:
+                // The last one of the loop's turn sends more than GDBus is given at once.
+                for value in UInt8(0)..<16 {
+                    let bytes = [UInt8](repeating: value, count: 64 << 10)
+                    let signal = OutgoingSignal("/", Self.interface, "Value", [.bytes(bytes)])
+                    if let message = try? OutgoingMessage.signal(signal, serial: output.nextSerial()) {
+                        output.send(message)
+                    }
+                }
+            case 65:
+                // In the next turn, GDBus was given more, and writes all of that before the loop reads again.
+                relay.setHeld(false)
+                g_dbus_connection_flush_sync(connection.pointer, nil, nil)
+            default: break
+            }
+        }
+        let output = try await sender.open().output
+        outputs.change { $0 = output }
+        let values = SharedValue<[UInt8]>([])
+        let receiver = try await session(.address(bus.address)) { message in
+            guard message.member == "Value" else { return }
+            var body = message.body
+            guard let value = try? body.bytes().first else { return }
+            values.change { $0.append(value) }
+        }
+        try await receiver.listen("type='signal',member='Value'", timeout: HangLimit.step)
+        let name = try #require(await sender.uniqueName)
+
+        // The loop reads all signals at once, and handles them in two turns.
+        let (gate, isBlocked) = (DispatchSemaphore(value: 0), SharedValue(false))
+        defer { gate.signal() }
+        sender.loop.perform {
+            isBlocked.change { $0 = true }
+            gate.wait()
+        }
+        try await isBlocked.until { $0 }
+        for _ in 1...65 { try await receiver.emit(path: "/", interface: Self.interface, signal: "Go", [], to: name) }
+        // GDBus answers this itself, after it has received the signals.
+        _ = try await receiver.call(
+            MethodCall(name, "/", "org.freedesktop.DBus.Peer", "Ping"), timeout: HangLimit.step)
+        relay.setHeld(true)
+        gate.signal()
+        await until { values.value.count == 16 }
+        #expect(values.value == Array(UInt8(0)..<16))
+        await sender.close()
+        await receiver.close()
+    }
 }
 
 extension GDBusReference {
+    /// Connects to the bus at an address. Blocks the thread.
+    fileprivate static func connected(to address: String) throws -> GDBusReference {
+        let flags =
+            G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+            | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
+        guard
+            let connection = g_dbus_connection_new_for_address_sync(
+                address, GDBusConnectionFlags(rawValue: flags), nil, nil, nil)
+        else { throw DBusError(.unreachable, message: "no connection") }
+        defer { g_object_unref(UnsafeMutableRawPointer(connection)) }
+        return GDBusReference(retaining: connection)
+    }
+
     /// Returns what becomes true when the connection is released.
     fileprivate func watch() -> SharedValue<Bool> {
         let isGone = SharedValue(false)

@@ -64,13 +64,21 @@ public actor FakeBlueZ {
     /// The adapter's properties, for the bus thread.
     nonisolated let publishedAdapter = Mutex<[String: DBusValue]>([:])
     /// The devices that have an object.
-    var devices: [Peripheral.ID: FakeDevice] = [:] {
+    var devices = FakeDevices() {
         didSet {
-            let properties = devices.mapValues { device in
-                device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }
+            var changes: [Peripheral.ID: [String: DBusValue]?] = [:]
+            for id in devices.takeChanged() {
+                changes.updateValue(
+                    devices[id].map { device in
+                        device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) {
+                            $1
+                        }
+                    }, forKey: id)
             }
             // On the bus thread, so that the change keeps its place among the signals.
-            loop.perform { [weak self] in self?.published.withLock { $0 = properties } }
+            loop.perform { [weak self, changes] in
+                self?.published.withLock { for (id, properties) in changes { $0[id] = properties } }
+            }
         }
     }
     /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
@@ -183,7 +191,7 @@ public actor FakeBlueZ {
         notifiers = [:]
         unmadeSockets = []
         pendingStarts = []
-        devices = [:]
+        devices.removeAll()
         release()
         try? await backend.stopDiscovery()
         // An attempt that was cancelled too late has made a link.

@@ -161,3 +161,32 @@ struct FakeDevice {
         return all
     }
 }
+
+/// The daemon's devices, and which of them have changed.
+struct FakeDevices {
+    private var devices: [Peripheral.ID: FakeDevice] = [:]
+    private var changed: Set<Peripheral.ID> = []
+
+    var values: some Collection<FakeDevice> { devices.values }
+
+    subscript(id: Peripheral.ID) -> FakeDevice? {
+        get { devices[id] }
+        _modify {
+            changed.insert(id)
+            yield &devices[id]
+        }
+    }
+
+    @discardableResult mutating func removeAll() -> [Peripheral.ID: FakeDevice] {
+        defer {
+            changed.formUnion(devices.keys)
+            devices = [:]
+        }
+        return devices
+    }
+
+    mutating func takeChanged() -> Set<Peripheral.ID> {
+        defer { changed = [] }
+        return changed
+    }
+}

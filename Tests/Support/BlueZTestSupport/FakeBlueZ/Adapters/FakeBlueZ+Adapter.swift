@@ -51,9 +51,7 @@ extension FakeBlueZ {
         }
         discoverers = []
         await endServing()
-        let gone = devices
-        devices = [:]
-        for device in gone.values {
+        for device in devices.removeAll().values {
             device.connecting?.cancel()
             for (path, interfaces) in device.objects { removed(path, Array(interfaces.keys)) }
         }
