@@ -1,30 +1,3 @@
-/// The location of an attribute: a peripheral and the handle of a characteristic or descriptor on it.
-public struct AttributeID: Hashable, Codable, Sendable {
-    /// The peripheral.
-    public let peripheral: Peripheral.ID
-    /// The attribute handle. For a characteristic, the handle of its declaration.
-    public let handle: UInt16
-
-    /// Creates the location of an attribute.
-    public init(peripheral: Peripheral.ID, handle: UInt16) {
-        self.peripheral = peripheral
-        self.handle = handle
-    }
-}
-
-/// How a value is written.
-public enum WriteType: Hashable, Sendable {
-    /// The peripheral confirms the write. A value that does not fit one packet is sent as a long write. At most 512
-    /// bytes.
-    case withResponse
-    /// The peripheral does not confirm the write. A value that does not fit one packet is rejected.
-    case withoutResponse
-    /// The peripheral echoes each part, and the parts are compared before the peripheral is told to execute the write
-    /// (Core Specification 5.4, volume 3, part G, section 4.9.5). Requires ``CharacteristicProperties/reliableWrite``.
-    /// At most 512 bytes.
-    case reliable
-}
-
 /// A snapshot of a peripheral that a backend knows.
 public struct KnownPeripheral: Hashable, Codable, Sendable {
     /// Its identity.

@@ -18,8 +18,10 @@ extension Central {
     /// - Parameters:
     ///   - isPatient: whether to wait without a time limit if the link is maintained, also while the adapter is off.
     ///   - appliesPolicy: whether the link is maintained from now on if the configuration's policy says so.
+    ///   - total: the time that the caller has given, of which `timeout` is the rest. Nil if it is `timeout`.
     func establish(
-        _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
+        _ id: Peripheral.ID, timeout: Duration?, of total: Duration? = nil, isPatient: Bool = false,
+        appliesPolicy: Bool = true
     ) async throws(BLEError) {
         try checkRunning()
         if connectionState(id) == .connected { return }
@@ -28,9 +30,9 @@ extension Central {
         if appliesPolicy { applyPolicy(id) }
         let isPatient = isPatient && isMaintained(id)
         let limit = timeout ?? configuration.connectTimeout
-        let deadline = isPatient ? nil : deadline(limit, "connecting", outcome)
+        let deadline = isPatient ? nil : deadline(limit, of: total, "connecting", outcome)
         defer { deadline?.cancel() }
-        try await wait(on: id, waiter, outcome, limit: limit) {
+        try await wait(on: id, waiter, outcome, limit: total ?? limit) {
             $0.connect(waiter, isPatient: isPatient)
         } abandon: {
             $0.abandon(waiter)
@@ -179,7 +181,7 @@ extension Central {
     }
 
     private func endedHere(_ id: Peripheral.ID) -> BLEError {
-        BLEError(.disconnected, "the link was ended by a call to disconnect", peripheral: id, disconnectReason: .local)
+        BLEError(.disconnected, "this program has ended the link", peripheral: id, disconnectReason: .local)
     }
 
     // MARK: An attempt
@@ -211,8 +213,8 @@ extension Central {
     private func attempt(_ number: Int, on id: Peripheral.ID, after failure: BLEError?) async -> AttemptWait? {
         do throws(BLEError) {
             if let failure { throw failure }
+            try checkRunning()
             if let obstacle = adapter.obstacle, adapterState == .resetting {
-                try checkRunning()
                 let token = token()
                 let outcome = adapter.beginWait(token)
                 wait(on: id, for: obstacle)
@@ -305,7 +307,7 @@ extension Central {
             links[id]?.fail(error)
             hasFailed = true
         }
-        endUses(of: id, reason, keepsSubscriptions: false)
+        endUses(of: id, endedHere(id), keepsSubscriptions: false)
         links[id]?.voidServices()
         if !hasFailed { links[id]?.fail(reason) }
         step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
@@ -325,6 +327,7 @@ extension Central {
         endUses(of: id, error, keepsSubscriptions: isMaintained(id))
         scanning.refreshLastSeen(id, now: elapsed())
         links[id]?.linkLost(error)
+        if connectionState(id) == .disconnecting { step(id) { $0.linkLost() } }
         guard connectionState(id) == .connected || links[id]?.mayBeUp == true else { return }
         links[id]?.voidServices()
         links[id]?.fail(error)

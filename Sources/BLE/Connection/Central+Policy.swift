@@ -81,6 +81,7 @@ extension Central {
         link(id).setHandler(handler)
         stopHandler(id)
         if connectionState(id) == .connected { runHandler(id) }
+        considerIdle(id)
         removeLinkIfUnused(id)
     }
 

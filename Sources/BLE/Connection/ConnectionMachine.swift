@@ -69,6 +69,8 @@ struct ConnectionMachine {
     private(set) var mayBeUp = false
     /// The disconnect in progress ends an attempt, not a link.
     private var endsAttempt = false
+    /// The link has ended during the disconnect in progress.
+    private var hasEnded = false
     private var connecting: [Waiter] = []
     /// The waiters that wait for the adapter as well.
     private var patient: Set<Waiter> = []
@@ -242,6 +244,7 @@ struct ConnectionMachine {
             mayBeUp = false
             return [.tell(.linkEnded)]
         }
+        if state == .disconnecting { hasEnded = true }
         guard state == .connected else { return [] }
         state = .disconnected
         guard let upkeep else { return [.tell(.linkEnded), .publish(.disconnected)] }
@@ -258,8 +261,8 @@ struct ConnectionMachine {
     mutating func disconnectFinished(hasFailed: Bool = false) -> [Action] {
         guard state == .disconnecting else { return [] }
         state = .disconnected
-        mayBeUp = hasFailed
-        defer { endsAttempt = false }
+        mayBeUp = hasFailed && !hasEnded
+        defer { (endsAttempt, hasEnded) = (false, false) }
         let done = disconnecting
         disconnecting = []
         let actions: [Action] = [

@@ -127,6 +127,7 @@ extension Central {
     /// operation on the notifications begins after that.
     private func startFailed(_ subscription: SubscriptionMachine.ID, at attribute: AttributeID) async {
         links[attribute.peripheral]?.subscriptions.startFailed(subscription, at: attribute)
+        if isShutDown { return }
         // In a separate task, which is not cancelled.
         await Task { [backend] in try? await backend.stopNotifications(of: attribute) }.value
     }

@@ -28,7 +28,8 @@ extension Central {
             removeLinkIfUnused(id)
         }
         do throws(BLEError) {
-            try await establish(id, timeout: min(rest(), configuration.connectTimeout))
+            let (left, limit) = (rest(), configuration.connectTimeout)
+            try await establish(id, timeout: min(left, limit), of: left < limit ? timeout : nil)
             // Not failed by the end of the link: the backend's error is more specific. A backend may have to end the
             // link with the pairing, which the caller must not use meanwhile.
             try await perform(

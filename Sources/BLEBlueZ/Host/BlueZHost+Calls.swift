@@ -59,7 +59,8 @@ extension BlueZHost {
     /// Handles the removal of a device or an attribute: bluetoothd drops the calls that wait for its peripheral without
     /// an answer (`unregister_characteristic` in its `src/gatt-client.c`, `device_free` in its `src/device.c`).
     func loseCalls(of object: String) {
-        let calls = unanswered { $0.path == object && $0.pace != .prompt }
+        // The others are answered: there is no such object.
+        let calls = unanswered { $0.path == object && ($0.pace != .prompt || $0.method == "Disconnect") }
         lose(calls, .remote(Self.unknownObject, "the object was removed"))
     }
 

@@ -9,6 +9,8 @@ extension BlueZHost {
     /// Handles a new owner of bluetoothd's name, or the lack of one.
     func ownerChanged() {
         // This also applies if another process has taken the name, because it does not have the former owner's state.
+        // The bus has answered what the former owner had left unanswered.
+        spent = nil
         lose("bluetoothd has stopped")
         recover()
     }

@@ -292,6 +292,31 @@ struct LostRequestsTests {
         #expect(await !third.isConnected)
     }
 
+    @Test func `the program's connection can be used again with another bluetoothd`() async throws {
+        let world = try await World(over: .existing)
+        for _ in 1...32 { _ = await world.refuse { try await $0.read(Self.secret) } }
+        await expectError(.failed) { try await world.safe.read(Self.plain) }
+        var states = await world.central.adapterStates().makeAsyncIterator()
+        await world.daemon.kill()
+        try await world.daemon.start()
+        while try await states.next() != .resetting {}
+        while try await states.next() != .poweredOn {}
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await world.end()
+    }
+
+    @Test func `a disconnect ends with the device`() async throws {
+        let world = try await World()
+        try await world.safe.connect()
+        await world.daemon.hang("Disconnect")
+        let disconnecting = Task { try await world.safe.disconnect() }
+        await world.daemon.untilHung()
+        await world.daemon.remove(world.peripheral.id)
+        try await disconnecting.value
+        await world.daemon.stopHanging()
+        await world.end()
+    }
+
     @Test func `a shutdown takes the agent off the program's connection, even if a link does not end`() async throws {
         let world = try await World(over: .existing)
         try await world.safe.connect()

@@ -120,6 +120,16 @@ import Testing
         #expect(await bench.backend.calls == [.start, .connect(strap.id), .shutDown])
     }
 
+    @Test func `an attempt that begins with the shutdown asks nothing of the backend`() async throws {
+        let caller = Task { [strap] in try await strap.connect() }
+        await bench.central.shutDown()
+        // The caller comes before the shutdown, or after it.
+        _ = await caller.result
+        await bench.settle()
+        let calls = await bench.backend.calls
+        #expect(calls.last == .shutDown)
+    }
+
     @Test func `shutting down fails a scan that is being started`() async throws {
         await bench.backend.script(.startDiscovery, .hold)
         let scan = Task { [bench] in for try await _ in bench.central.discoveries() {} }

@@ -38,6 +38,28 @@ extension CentralRecoveryTests {
         await until { await bench.central.linkCount == 0 }
     }
 
+    @Test func `a link that ends during a disconnect that fails is not kept`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.disconnect, .hold)
+        let disconnecting = Task { [strap] in try await strap.disconnect() }
+        await bench.backend.asked(.disconnect)
+        await bench.dropLink()
+        await bench.backend.release(.disconnect, Bench.error(.disconnectionFailed))
+        await expectError(.disconnectionFailed) { try await disconnecting.value }
+        await until { await bench.central.linkCount == 0 }
+    }
+
+    @Test func `a stream that a disconnect ends during an attempt says so`() async throws {
+        try await bench.maintain()
+        var values = try await strap.notifications(Bench.level).makeAsyncIterator()
+        await bench.backend.script(.connect, .hold)
+        await bench.dropLink()
+        await bench.backend.asked(.connect, 2)
+        try await strap.disconnect()
+        let error = await expectError(.disconnected) { try await values.next() }
+        #expect(error?.disconnectReason == .local)
+    }
+
     @Test func `nothing goes on after the shutdown`() async throws {
         try await bench.maintain()
         await until { await strap.connectionState == .connected }

@@ -59,6 +59,21 @@ import Testing
         #expect(await bench.backend.count(.disconnect) == 1)
     }
 
+    @Test func `a link whose handler is taken away ends after its time`() async throws {
+        try await strap.setConnectionPolicy(.onDemand(idle: .milliseconds(1250)))
+        let isRunning = SharedValue(false)
+        await strap.setConnectionHandler { _ in
+            isRunning.change { $0 = true }
+            await untilCancelled()
+        }
+        try await strap.connect()
+        try await isRunning.until { $0 }
+        await strap.setConnectionHandler(nil)
+        await bench.clock.sleepers(1, for: .milliseconds(1250))
+        bench.clock.advance(by: .milliseconds(1250))
+        await bench.backend.asked(.disconnect)
+    }
+
     @Test func `a stream, an operation and a scope use a link`() async throws {
         try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
         let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
