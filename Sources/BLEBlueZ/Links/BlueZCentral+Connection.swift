@@ -106,7 +106,11 @@ extension BlueZCentral {
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = knownPath(of: peripheral) else { return links.remove(peripheral) }
         if isConnected(path) {
-            guard try await isForThisClientAlone(peripheral, path) else { return leaveLink(peripheral) }
+            let number = links.number(of: peripheral)
+            let isAlone = try await isForThisClientAlone(peripheral, path)
+            // The link may have ended by itself, and the next one begun.
+            guard links.number(of: peripheral) == number else { return }
+            guard isAlone else { return leaveLink(peripheral) }
         } else if !links.contains(peripheral) {
             // The subscriptions remain: bluetoothd renews them on the next link without a request.
             return

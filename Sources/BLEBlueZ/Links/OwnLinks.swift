@@ -2,7 +2,9 @@ internal import BLE
 
 /// The links that were made for this client. bluetoothd ends a link for all its clients, so only these may be ended.
 struct OwnLinks {
-    private var own: Set<Peripheral.ID> = []
+    /// The numbers of the links.
+    private var own: [Peripheral.ID: Int] = [:]
+    private var lastNumber = 0
     /// The links from before the loss of bluetoothd. A bluetoothd that starts soon takes over its predecessor's links.
     private var former: Set<Peripheral.ID> = []
     /// The reasons for links that this client is ending, by the device's path.
@@ -11,24 +13,31 @@ struct OwnLinks {
     /// The maximum number of links from earlier losses to remember.
     private static let capacity = 1000
 
-    var all: Set<Peripheral.ID> { own }
+    var all: Set<Peripheral.ID> { Set(own.keys) }
 
-    func contains(_ id: Peripheral.ID) -> Bool { own.contains(id) }
+    func contains(_ id: Peripheral.ID) -> Bool { own[id] != nil }
 
-    mutating func insert(_ id: Peripheral.ID) { own.insert(id) }
+    /// What distinguishes a link from earlier and later ones. Nil for a link that was not made for this client.
+    func number(of id: Peripheral.ID) -> Int? { own[id] }
 
-    mutating func remove(_ id: Peripheral.ID) { own.remove(id) }
+    mutating func insert(_ id: Peripheral.ID) {
+        guard own[id] == nil else { return }
+        lastNumber += 1
+        own[id] = lastNumber
+    }
+
+    mutating func remove(_ id: Peripheral.ID) { own[id] = nil }
 
     /// Handles a new request for a link: a link from before a loss of bluetoothd that is still up belongs to this
     /// client.
     mutating func adopt(_ id: Peripheral.ID, isConnected: Bool) {
-        if former.remove(id) != nil, isConnected { own.insert(id) }
+        if former.remove(id) != nil, isConnected { insert(id) }
     }
 
     /// Handles the loss of bluetoothd.
     mutating func stackLost() {
-        former = former.count < Self.capacity ? former.union(own) : own
-        own = []
+        former = former.count < Self.capacity ? former.union(own.keys) : all
+        own = [:]
         reasons = [:]
     }
 

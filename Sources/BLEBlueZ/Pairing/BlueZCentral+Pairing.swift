@@ -71,7 +71,9 @@ extension BlueZCentral {
             return
         }
         let reason = BLEError(.disconnected, "the link was ended with its pairing", cause: error)
-        await Task { await self.endStalledLink(path, of: peripheral, reason) }.value
+        await Task { [number = links.number(of: peripheral)] in
+            await self.endStalledLink(path, of: peripheral, number, reason)
+        }.value
     }
 
     /// Returns the actual cause of a failed pairing. If the link ends during a pairing, BlueZ reports that the pairing
@@ -144,10 +146,12 @@ extension BlueZCentral {
         // The failure and the end of the link report the same error, in either order.
         links.setReason(error, path)
         for call in waiting { fail(call, error) }
-        Task { await self.endStalledLink(path, of: id, error) }
+        Task { [number = links.number(of: id)] in await self.endStalledLink(path, of: id, number, error) }
     }
 
-    private func endStalledLink(_ path: String, of id: Peripheral.ID, _ error: BLEError) async {
+    private func endStalledLink(_ path: String, of id: Peripheral.ID, _ number: Int?, _ error: BLEError) async {
+        // It may have ended by itself, and the next one begun.
+        guard isConnected(path), links.number(of: id) == number else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         links.setReason(error, path)
         try? await disconnect(id)

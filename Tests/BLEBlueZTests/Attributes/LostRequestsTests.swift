@@ -162,6 +162,25 @@ struct LostRequestsTests {
         await world.end()
     }
 
+    @Test func `the end of a stalled link does not affect the next one`() async throws {
+        let world = try await World(minorVersion: 66)
+        let values = try await world.safe.notifications(Self.plain)
+        // The link ends by itself before this program has ended it.
+        await world.daemon.hang("StopNotify")
+        await expectError(.pairingRequired) { try await world.safe.read(Self.secret) }
+        await world.daemon.untilHung()
+        await world.peripheral.disconnect()
+        await world.untilDisconnected(world.safe)
+        await world.daemon.stopHanging()
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await world.daemon.release()
+        for _ in 1...20 { #expect(try await world.safe.read(Self.plain) == [1]) }
+        #expect(await world.safe.connectionState == .connected)
+        #expect(await world.daemon.calls["Disconnect"] == nil)
+        await world.end()
+        _ = values
+    }
+
     @Test func `a lost read does not stand in the way of a write`() async throws {
         let world = try await World()
         try await world.safe.setTrusted(true)
