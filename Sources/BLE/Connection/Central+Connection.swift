@@ -47,7 +47,6 @@ extension Central {
         let deadline = deadline(configuration.operationTimeout, "disconnecting", outcome)
         defer { deadline.cancel() }
         // The link is ended even if the caller stops waiting, and is not reestablished automatically.
-        if isMaintained(id) { links[id]?.setPolicy(.manual) }
         try await wait(on: id, waiter, outcome, limit: configuration.operationTimeout) {
             $0.disconnect(waiter)
         } abandon: { _ in

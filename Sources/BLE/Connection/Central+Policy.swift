@@ -14,21 +14,17 @@ extension Central {
 
     func setPolicy(_ policy: ConnectionPolicy, of id: Peripheral.ID) throws(BLEError) {
         if isShutDown { throw .shutDown }
-        link(id).setPolicy(policy)
-        switch policy {
-        case .maintained(let backoff): step(id) { $0.maintain(backoff) }
-        case .manual, .onDemand:
-            step(id) { $0.maintain(nil) }
-            endStrandedSubscriptions(of: id)
-        }
-        considerIdle(id)
+        let link = link(id)
+        step(id) { $0.setPolicy(policy) }
+        endStrandedSubscriptions(of: id)
+        considerIdle(link)
     }
 
     /// Applies the configuration's policy before a link is established.
     func applyPolicy(_ id: Peripheral.ID) {
-        guard case .maintained(let backoff) = policy(id), !isMaintained(id) else { return }
-        link(id).setPolicy(policy(id))
-        step(id) { $0.maintain(backoff) }
+        guard case .maintained = policy(id), !isMaintained(id) else { return }
+        _ = link(id)
+        step(id) { $0.setPolicy(configuration.connectionPolicy) }
     }
 
     /// Retries the maintained connections when the adapter is on again.
@@ -44,8 +40,8 @@ extension Central {
     }
 
     func considerIdle(_ link: Link) {
-        let policy = link.endIdleTimer() ?? configuration.connectionPolicy
-        guard case .onDemand(let idle) = policy, link.isUnused else { return }
+        link.setIdleTimer(nil)
+        guard case .onDemand(let idle) = link.policy ?? configuration.connectionPolicy, link.isUnused else { return }
         link.setIdleTimer(
             Task { [weak self, clock, id = link.id] in
                 guard (try? await clock.sleep(for: idle)) != nil else { return }

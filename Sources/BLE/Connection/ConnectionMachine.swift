@@ -59,36 +59,90 @@ struct ConnectionMachine {
         case disconnect
     }
 
-    private(set) var state = ConnectionState.disconnected
+    /// What the connection is doing, with what is known for as long as it does that.
+    private enum Phase {
+        case disconnected(Rest)
+        /// - Parameter mayBeUp: what was true when the attempt began.
+        case connecting(mayBeUp: Bool)
+        case connected
+        case disconnecting(Ending)
+    }
+
+    private struct Rest {
+        var isRetryScheduled = false
+        /// The last disconnect failed: the link may be up, although it is no longer used.
+        var mayBeUp = false
+    }
+
+    private struct Ending {
+        /// It ends an attempt, not a link.
+        var endsAttempt = false
+        var waiters: [Waiter] = []
+        /// The link has ended meanwhile.
+        var hasEnded = false
+    }
+
+    private struct Caller {
+        let waiter: Waiter
+        /// Waits for the adapter as well.
+        let isPatient: Bool
+    }
+
+    private var phase = Phase.disconnected(Rest())
     private(set) var attempt = 0
-    /// The pauses between attempts for a maintained link. Nil if the link is not maintained.
-    private(set) var upkeep: Backoff?
-    private(set) var isRetryScheduled = false
+    /// The number of attempts in a row that have failed.
     private var failures = 0
-    /// The last disconnect failed: the link may be up, although it is no longer used.
-    private(set) var mayBeUp = false
-    /// The disconnect in progress ends an attempt, not a link.
-    private var endsAttempt = false
-    /// The link has ended during the disconnect in progress.
-    private var hasEnded = false
-    private var connecting: [Waiter] = []
-    /// The waiters that wait for the adapter as well.
-    private var patient: Set<Waiter> = []
-    private var disconnecting: [Waiter] = []
+    /// The policy set for this peripheral. Nil if the configuration's policy applies.
+    private(set) var policy: ConnectionPolicy?
+    /// The callers that wait for the link; none once it is up.
+    private var callers: [Caller] = []
+
+    var state: ConnectionState {
+        switch phase {
+        case .disconnected: .disconnected
+        case .connecting: .connecting
+        case .connected: .connected
+        case .disconnecting: .disconnecting
+        }
+    }
+
+    /// The pauses between attempts for a maintained link. Nil if the link is not maintained.
+    private var upkeep: Backoff? { if case .maintained(let backoff) = policy { backoff } else { nil } }
+
+    var isMaintained: Bool { upkeep != nil }
+
+    var isRetryScheduled: Bool { if case .disconnected(let rest) = phase { rest.isRetryScheduled } else { false } }
+
+    /// Whether the link may be up, although it is no longer used.
+    var mayBeUp: Bool {
+        switch phase {
+        case .disconnected(let rest): rest.mayBeUp
+        case .connecting(let mayBeUp): mayBeUp
+        case .connected, .disconnecting: false
+        }
+    }
 
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
-    var isIdle: Bool { state == .disconnected && upkeep == nil && connecting.isEmpty && disconnecting.isEmpty }
+    var isIdle: Bool { state == .disconnected && !isMaintained && callers.isEmpty }
 
     private mutating func start() -> [Action] {
         let actions = cancelRetry()
-        state = .connecting
+        phase = .connecting(mayBeUp: mayBeUp)
         attempt += 1
         return actions + [.publish(.connecting), .startAttempt(attempt)]
     }
 
     private mutating func cancelRetry() -> [Action] {
-        defer { isRetryScheduled = false }
-        return isRetryScheduled ? [.cancelRetry] : []
+        guard case .disconnected(var rest) = phase, rest.isRetryScheduled else { return [] }
+        rest.isRetryScheduled = false
+        phase = .disconnected(rest)
+        return [.cancelRetry]
+    }
+
+    /// Removes the callers, and returns their waiters.
+    private mutating func takeCallers(where isTaken: (Caller) -> Bool = { _ in true }) -> [Waiter] {
+        defer { callers.removeAll(where: isTaken) }
+        return callers.filter(isTaken).map(\.waiter)
     }
 
     // MARK: Requests of callers
@@ -97,90 +151,71 @@ struct ConnectionMachine {
     ///
     /// - Parameter isPatient: whether the caller of a maintained link waits even if an attempt is hopeless for now.
     mutating func connect(_ waiter: Waiter, isPatient: Bool = false) -> [Action] {
-        if isPatient, state != .connected { patient.insert(waiter) }
-        switch state {
-        case .connected:
-            return [.succeed([waiter])]
-        case .connecting, .disconnecting:
-            connecting.append(waiter)
-            return []
-        case .disconnected:
-            connecting.append(waiter)
-            return start()
-        }
+        if state == .connected { return [.succeed([waiter])] }
+        callers.append(Caller(waiter: waiter, isPatient: isPatient))
+        return state == .disconnected ? start() : []
     }
 
     /// Withdraws a caller's request for the link.
     mutating func abandon(_ waiter: Waiter) -> [Action] {
-        patient.remove(waiter)
-        guard let index = connecting.firstIndex(of: waiter) else { return [] }
-        connecting.remove(at: index)
-        return giveUpUnwanted()
+        takeCallers { $0.waiter == waiter }.isEmpty ? [] : giveUpUnwanted()
     }
 
     /// Cancels an attempt that no caller waits for any longer.
     private mutating func giveUpUnwanted() -> [Action] {
-        guard state == .connecting, connecting.isEmpty, upkeep == nil else { return [] }
-        state = .disconnecting
-        endsAttempt = true
+        guard state == .connecting, callers.isEmpty, !isMaintained else { return [] }
+        phase = .disconnecting(Ending(endsAttempt: true))
         return [.publish(.disconnecting), .cancelAttempt]
     }
 
-    /// Starts to maintain the link. Nil stops maintaining it.
-    mutating func maintain(_ backoff: Backoff?) -> [Action] {
-        upkeep = backoff
+    /// Sets the policy, and starts or stops to maintain the link.
+    mutating func setPolicy(_ policy: ConnectionPolicy) -> [Action] {
+        self.policy = policy
         failures = 0
-        guard backoff != nil else {
-            // Callers that still wait for the link get one more attempt.
-            let actions = cancelRetry() + endPatience()
-            if state == .disconnected, !connecting.isEmpty { return actions + start() }
-            return actions + giveUpUnwanted()
-        }
-        return state == .disconnected ? start() : []
+        if isMaintained { return state == .disconnected ? start() : [] }
+        // Callers that still wait for the link get one more attempt.
+        let actions = cancelRetry() + endPatience()
+        return actions + (state == .disconnected && !callers.isEmpty ? start() : giveUpUnwanted())
     }
 
     /// Gives the patient waiters a deadline, because the link is no longer maintained.
     private mutating func endPatience() -> [Action] {
-        let waiting = connecting.filter { patient.contains($0) }
-        patient = []
+        let waiting = callers.filter(\.isPatient).map(\.waiter)
+        callers = callers.map { Caller(waiter: $0.waiter, isPatient: false) }
         return waiting.isEmpty ? [] : [.limit(waiting)]
     }
 
-    /// Ends the link for a caller, and stops maintaining it.
+    /// Ends the link for a caller. A maintained link is no longer maintained.
     mutating func disconnect(_ waiter: Waiter) -> [Action] {
-        upkeep = nil
-        var actions = cancelRetry()
-        if state == .disconnecting { actions += endPatience() }
-        patient = []
-        switch state {
-        case .disconnected:
+        if isMaintained { policy = .manual }
+        switch phase {
+        case .disconnected(let rest):
+            var actions = cancelRetry()
             // The callers that waited for the next attempt.
-            if !connecting.isEmpty { actions.append(.fail(connecting, .cancelledByDisconnect)) }
-            connecting = []
-            guard mayBeUp else { return actions + [.succeed([waiter])] }
-            state = .disconnecting
-            disconnecting.append(waiter)
-            return actions + [.publish(.disconnecting), .startDisconnect]
-        case .disconnecting:
-            disconnecting.append(waiter)
-            return actions
+            let waiting = takeCallers()
+            if !waiting.isEmpty { actions.append(.fail(waiting, .cancelledByDisconnect)) }
+            guard rest.mayBeUp else { return actions + [.succeed([waiter])] }
+            return actions + end(Ending(waiters: [waiter]))
         case .connecting:
-            state = .disconnecting
-            endsAttempt = true
-            disconnecting.append(waiter)
-            defer { connecting = [] }
-            return actions + [.fail(connecting, .cancelledByDisconnect), .publish(.disconnecting), .cancelAttempt]
+            let failed = Action.fail(takeCallers(), .cancelledByDisconnect)
+            phase = .disconnecting(Ending(endsAttempt: true, waiters: [waiter]))
+            return [failed, .publish(.disconnecting), .cancelAttempt]
         case .connected:
-            state = .disconnecting
-            disconnecting.append(waiter)
-            return actions + [.publish(.disconnecting), .startDisconnect]
+            return end(Ending(waiters: [waiter]))
+        case .disconnecting(var ending):
+            ending.waiters.append(waiter)
+            phase = .disconnecting(ending)
+            return endPatience()
         }
     }
 
     /// Ends a link that is no longer used, unless it is maintained.
     mutating func release() -> [Action] {
-        guard state == .connected, upkeep == nil else { return [] }
-        state = .disconnecting
+        state == .connected && !isMaintained ? end(Ending()) : []
+    }
+
+    private mutating func end(_ ending: Ending) -> [Action] {
+        phase = .disconnecting(ending)
         return [.publish(.disconnecting), .startDisconnect]
     }
 
@@ -189,11 +224,9 @@ struct ConnectionMachine {
     /// Completes the attempt with that number: the link is up, and the services are discovered.
     mutating func attemptSucceeded(_ number: Int) -> [Action] {
         guard state == .connecting, number == attempt else { return [] }
-        state = .connected
-        mayBeUp = false
+        phase = .connected
         failures = 0
-        defer { (connecting, patient) = ([], []) }
-        return [.publish(.connected), .succeed(connecting)]
+        return [.publish(.connected), .succeed(takeCallers())]
     }
 
     /// Fails the attempt with that number, which left no link.
@@ -202,74 +235,74 @@ struct ConnectionMachine {
     ///   - isHopeless: whether another attempt is pointless until `retry` is called.
     ///   - isPermanent: whether no attempt will succeed as far as anyone knows. Then no caller keeps waiting.
     mutating func attemptFailed(_ number: Int, isHopeless: Bool = false, isPermanent: Bool = false) -> [Action] {
-        guard state == .connecting, number == attempt else { return [] }
-        state = .disconnected
+        guard case .connecting(let mayBeUp) = phase, number == attempt else { return [] }
+        phase = .disconnected(Rest(mayBeUp: mayBeUp))
         guard let upkeep, !isHopeless else {
-            let failed = upkeep == nil ? connecting : connecting.filter { !patient.contains($0) }
-            connecting.removeAll { failed.contains($0) }
-            if upkeep == nil { patient = [] }
+            let isMaintained = isMaintained
+            let failed = takeCallers { !isMaintained || !$0.isPatient }
             let actions: [Action] = [
                 .publish(.disconnected), .fail(failed, .attempt), .tell(.attemptFailed(retryAfter: nil)),
             ]
-            return upkeep == nil ? actions : actions + [.tell(.waiting)]
+            return isMaintained ? actions + [.tell(.waiting)] : actions
         }
-        // Callers keep waiting, each until its own deadline.
-        let failed = isPermanent ? connecting : []
-        if isPermanent { (connecting, patient) = ([], []) }
         failures += 1
-        isRetryScheduled = true
+        phase = .disconnected(Rest(isRetryScheduled: true, mayBeUp: mayBeUp))
         let pause = upkeep.pause(afterFailures: failures)
         let actions: [Action] = [
             .publish(.disconnected), .scheduleRetry(after: pause), .tell(.attemptFailed(retryAfter: pause)),
         ]
+        // Callers keep waiting, each until its own deadline.
+        let failed = isPermanent ? takeCallers() : []
         return failed.isEmpty ? actions : actions + [.fail(failed, .attempt)]
     }
 
     /// Starts the next attempt after its pause.
     mutating func retryIsDue() -> [Action] {
-        guard isRetryScheduled, state == .disconnected else { return [] }
-        isRetryScheduled = false
+        guard case .disconnected(var rest) = phase, rest.isRetryScheduled else { return [] }
+        rest.isRetryScheduled = false
+        phase = .disconnected(rest)
         return start()
     }
 
     /// Starts an attempt without waiting for the end of the pause, for example because the adapter is on again.
     mutating func retry() -> [Action] {
-        guard upkeep != nil, state == .disconnected else { return [] }
-        return start()
+        isMaintained && state == .disconnected ? start() : []
     }
 
     /// Handles the loss of an established link. A running attempt detects the loss itself, and fails.
     mutating func linkLost() -> [Action] {
-        if state == .disconnected, mayBeUp {
-            mayBeUp = false
+        switch phase {
+        case .disconnected(var rest):
+            guard rest.mayBeUp else { return [] }
+            rest.mayBeUp = false
+            phase = .disconnected(rest)
             return [.tell(.linkEnded)]
+        case .connecting:
+            return []
+        case .disconnecting(var ending):
+            ending.hasEnded = true
+            phase = .disconnecting(ending)
+            return []
+        case .connected:
+            phase = .disconnected(Rest(isRetryScheduled: isMaintained))
+            let actions: [Action] = [.tell(.linkEnded), .publish(.disconnected)]
+            // Not immediately: the loss of the link may be the first sign that the adapter is being powered off, and
+            // connecting at that moment crashes some kernels (seen with Linux 6.1: a list of L2CAP channels is
+            // corrupted).
+            return actions + (upkeep.map { [.scheduleRetry(after: $0.pause(afterFailures: 1))] } ?? [])
         }
-        if state == .disconnecting { hasEnded = true }
-        guard state == .connected else { return [] }
-        state = .disconnected
-        guard let upkeep else { return [.tell(.linkEnded), .publish(.disconnected)] }
-        // Not immediately: the loss of the link may be the first sign that the adapter is being powered off, and
-        // connecting at that moment crashes some kernels (seen with Linux 6.1: a list of L2CAP channels is corrupted).
-        isRetryScheduled = true
-        return [
-            .tell(.linkEnded), .publish(.disconnected), .scheduleRetry(after: upkeep.pause(afterFailures: 1)),
-        ]
     }
 
     /// Completes a `cancelAttempt` or `startDisconnect`. With `hasFailed`, the link may still be up, but is no longer
     /// used by this central.
     mutating func disconnectFinished(hasFailed: Bool = false) -> [Action] {
-        guard state == .disconnecting else { return [] }
-        state = .disconnected
-        mayBeUp = hasFailed && !hasEnded
-        defer { (endsAttempt, hasEnded) = (false, false) }
-        let done = disconnecting
-        disconnecting = []
+        guard case .disconnecting(let ending) = phase else { return [] }
+        phase = .disconnected(Rest(mayBeUp: hasFailed && !ending.hasEnded))
         let actions: [Action] = [
-            .tell(hasFailed ? .disconnectFailed : endsAttempt ? .attemptFailed(retryAfter: nil) : .endedHere),
+            .tell(hasFailed ? .disconnectFailed : ending.endsAttempt ? .attemptFailed(retryAfter: nil) : .endedHere),
             .publish(.disconnected),
-            hasFailed ? .fail(done, .disconnect) : .succeed(done),
+            hasFailed ? .fail(ending.waiters, .disconnect) : .succeed(ending.waiters),
         ]
-        return connecting.isEmpty && upkeep == nil ? actions : actions + start()
+        return callers.isEmpty && !isMaintained ? actions : actions + start()
     }
 }

@@ -7,8 +7,6 @@ internal import Waiting
 final class Link {
     let id: Peripheral.ID
     private var machine = ConnectionMachine()
-    /// The policy set for this peripheral. Nil if the configuration's policy applies.
-    private(set) var policy: ConnectionPolicy?
     private var waiters: [Int: Outcome<Void>] = [:]
     private(set) var attempt: Task<Void, Never>?
     /// The pause before the next attempt.
@@ -61,7 +59,9 @@ final class Link {
 
     var state: ConnectionState { machine.state }
     /// Whether the link is reestablished automatically.
-    var isMaintained: Bool { machine.upkeep != nil }
+    var isMaintained: Bool { machine.isMaintained }
+    /// The policy set for this peripheral. Nil if the configuration's policy applies.
+    var policy: ConnectionPolicy? { machine.policy }
     /// Whether the link may be up, although it is no longer used.
     var mayBeUp: Bool { machine.mayBeUp }
     /// Whether there is no link, and none is wanted.
@@ -72,7 +72,6 @@ final class Link {
         event(&machine)
     }
 
-    func setPolicy(_ policy: ConnectionPolicy) { self.policy = policy }
     func setAttempt(_ task: Task<Void, Never>) { attempt = task }
 
     /// Replaces the timer of the next attempt.
@@ -108,13 +107,6 @@ final class Link {
     func setIdleTimer(_ timer: Task<Void, Never>?) {
         idleTimer?.cancel()
         idleTimer = timer
-    }
-
-    /// Ends the timer of an unused link. Returns the policy set for the peripheral; nil if there is none.
-    func endIdleTimer() -> ConnectionPolicy? {
-        idleTimer?.cancel()
-        idleTimer = nil
-        return policy
     }
 
     func setHandler(_ handler: (@Sendable (Peripheral) async throws -> Void)?) { self.handler = handler }

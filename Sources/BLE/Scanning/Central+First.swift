@@ -46,7 +46,7 @@ extension Central {
     }
 
     /// Scans for a duration, and returns the peripherals that were found, with their latest advertising data, strongest
-    /// first.
+    /// first. The duration begins when the radio scans.
     ///
     /// ```swift
     /// for found in try await central.discoveries(for: .seconds(3)) { print(found.peripheral, found.advertisement.rssi
@@ -55,27 +55,23 @@ extension Central {
     ///
     /// Throws `poweredOff` or `adapterNotFound` as soon as the adapter is off or absent, and `bluetoothLost` if
     /// Bluetooth is not running when the time is up.
-    public nonisolated func discoveries(
+    public func discoveries(
         matching criteria: DiscoveryCriteria = .any, for duration: Duration
     ) async throws(BLEError) -> [Discovery] {
-        let found = Found()
-        let outcome = Outcome<Void>()
-        let deadline = Expiry(after: duration, clock: clock) { outcome.deliver(.success(())) }
-        defer { deadline.cancel() }
         // The staleness interval is longer than the scan, so that only peripherals that the system removes are lost.
-        let events = DiscoveryEvents(
-            central: self, criteria: criteria, duplicates: true, staleAfter: duration + .seconds(1),
-            overflow: .dropOldest(capacity: 1024), tolerance: .milliseconds(5), waits: false)
-        try await outcome.race { () throws(BLEError) in
-            for try await event in events {
-                switch event {
-                case .found(let discovery), .updated(let discovery): found.insert(discovery)
-                case .lost(let peripheral): found.remove(peripheral.id)
-                case .waiting: break
-                }
-            }
-        }
-        if let obstacle = await obstacle { throw obstacle }
+        let tracker = DiscoveryTracker(criteria: criteria, duplicates: true, staleAfter: duration + .seconds(1))
+        let found = Found()
+        let ended = Outcome<Void>()
+        let token = token()
+        defer { endScan(token) }
+        // The events are recorded where they occur, so that none is missed when the time is up.
+        try await scan(
+            tracker, token, into: Scanning.Sink(yield: found.record) { ended.deliver(.failure($0)) },
+            tolerance: .milliseconds(5), waits: false)
+        let deadline = Expiry(after: duration, clock: clock) { ended.deliver(.success(())) }
+        defer { deadline.cancel() }
+        try await ended.wait()
+        if let obstacle { throw obstacle }
         return found.strongestFirst
     }
 
@@ -108,9 +104,14 @@ extension Central {
 private final class Found: Sendable {
     private let discoveries = Mutex<[Peripheral.ID: Discovery]>([:])
 
-    func insert(_ discovery: Discovery) { discoveries.withLock { $0[discovery.peripheral.id] = discovery } }
-
-    func remove(_ id: Peripheral.ID) { discoveries.withLock { $0[id] = nil } }
+    @Sendable func record(_ event: DiscoveryEvent) {
+        switch event {
+        case .found(let discovery), .updated(let discovery):
+            discoveries.withLock { $0[discovery.peripheral.id] = discovery }
+        case .lost(let peripheral): discoveries.withLock { $0[peripheral.id] = nil }
+        case .waiting: break
+        }
+    }
 
     /// Sorted by signal strength; peripherals of unknown strength come last.
     var strongestFirst: [Discovery] {

@@ -8,7 +8,7 @@ struct UpkeepTests {
 
     private func maintained() -> ConnectionMachine {
         var machine = ConnectionMachine()
-        #expect(machine.maintain(backoff) == [.publish(.connecting), .startAttempt(1)])
+        #expect(machine.setPolicy(.maintained(backoff: backoff)) == [.publish(.connecting), .startAttempt(1)])
         return machine
     }
 
@@ -59,7 +59,7 @@ struct UpkeepTests {
         #expect(machine.retry() == [.publish(.connecting), .startAttempt(2)])
         _ = machine.attemptFailed(2, isHopeless: true)
         // One more attempt for callers that still wait; after that, none.
-        #expect(machine.maintain(nil) == [.limit([7]), .publish(.connecting), .startAttempt(3)])
+        #expect(machine.setPolicy(.manual) == [.limit([7]), .publish(.connecting), .startAttempt(3)])
         #expect(
             machine.attemptFailed(3, isHopeless: true) == [
                 .publish(.disconnected), .fail([7], .attempt), .tell(.attemptFailed(retryAfter: nil)),
@@ -113,14 +113,14 @@ struct UpkeepTests {
 
     @Test func `an upkeep that ends leaves the link, and ends an attempt without callers`() {
         var machine = maintained()
-        #expect(machine.maintain(nil) == [.publish(.disconnecting), .cancelAttempt])
+        #expect(machine.setPolicy(.manual) == [.publish(.disconnecting), .cancelAttempt])
         machine = maintained()
         _ = machine.attemptSucceeded(1)
-        #expect(machine.maintain(nil) == [])
+        #expect(machine.setPolicy(.manual) == [])
         #expect(machine.linkLost() == [.tell(.linkEnded), .publish(.disconnected)])
         machine = maintained()
         _ = machine.connect(7)
-        #expect(machine.maintain(nil) == [])
+        #expect(machine.setPolicy(.manual) == [])
         #expect(machine.state == .connecting)
     }
 
@@ -128,7 +128,7 @@ struct UpkeepTests {
         var machine = maintained()
         _ = machine.connect(7)
         _ = machine.attemptFailed(1)
-        #expect(machine.maintain(nil) == [.cancelRetry, .publish(.connecting), .startAttempt(2)])
+        #expect(machine.setPolicy(.manual) == [.cancelRetry, .publish(.connecting), .startAttempt(2)])
         #expect(
             machine.attemptFailed(2) == [
                 .publish(.disconnected), .fail([7], .attempt), .tell(.attemptFailed(retryAfter: nil)),
@@ -140,7 +140,7 @@ struct UpkeepTests {
         _ = machine.connect(1)
         _ = machine.attemptSucceeded(1)
         _ = machine.disconnect(2)
-        #expect(machine.maintain(backoff) == [])
+        #expect(machine.setPolicy(.maintained(backoff: backoff)) == [])
         #expect(
             machine.disconnectFinished()
                 == [.tell(.endedHere), .publish(.disconnected), .succeed([2]), .publish(.connecting), .startAttempt(2)])

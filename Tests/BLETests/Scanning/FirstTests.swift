@@ -78,7 +78,6 @@ import Testing
         }
         await bench.backend.emit(
             .advertisementReceived(ids[2], Advertisement(rssi: -40)), .peripheralRemoved(ids[1]))
-        await bench.settle()
         bench.clock.advance(by: .seconds(3))
         let found = try await finding.value
         #expect(found.map(\.peripheral.id.rawValue) == ["near", "far", "unknown"])
