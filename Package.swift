@@ -116,10 +116,12 @@ if withBlueZ {
     ]
     package.targets += [
         .systemLibrary(name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
-        // A session on a D-Bus bus and the event loop that everything below the seam shares.
-        .module("DBus", ["CGLib", "Waiting", .log]),
+        // One thread for sockets, timers and actors, which everything below the seam shares.
+        .module("Loop", ["CGLib", "Waiting"]),
+        // A session on a D-Bus bus.
+        .module("DBus", ["CGLib", "Loop", "Waiting", .log]),
         // bluetoothd, as a backend.
-        .module("BLEBlueZ", ["BLE", "DBus", "Waiting", .log]),
+        .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // The command line tool `ble`.
         .executableTarget(
             name: "BLECommand",
@@ -143,15 +145,18 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             [
-                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .log, .subprocess,
+                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", "Loop", .log, .subprocess,
                 .systemPackage,
             ]),
-        .tests("DBusTests", ["CDBus", "CGLib", "DBus", "BLETestSupport", "BlueZTestSupport", "Waiting", .log]),
+        .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
+        .tests(
+            "DBusTests",
+            ["CDBus", "CGLib", "DBus", "BLETestSupport", "BlueZTestSupport", "Loop", "Waiting", .log]),
         .tests(
             "BLEBlueZTests",
             [
                 "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
-                "BlueZTestSupport", "DBus", "FirstProgram", "SmartLock", "StrapLogger", "Thermometer", .log,
+                "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock", "StrapLogger", "Thermometer", .log,
                 .subprocess,
             ]),
         .tests(
@@ -164,7 +169,7 @@ if withBlueZ {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "BLE", "BLEBTHome", "BLEBlueZ", "BLESimulation", "DBus",
+                "BLE", "BLEBTHome", "BLEBlueZ", "BLESimulation", "DBus", "Loop",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])), .log,
             ],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),

@@ -18,6 +18,7 @@ private struct SimulatedPeer: SimulatedStrapPeer {
     let strap = SimulatedStrap()
     private let radio = SimulatedRadio()
     let peripheral: SimulatedPeripheral
+    var systemProperties: [String: SystemValue]? { EchoStrap.systemProperties }
 
     init() async {
         peripheral = await radio.add(strap.definition)

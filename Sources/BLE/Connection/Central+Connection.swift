@@ -58,7 +58,10 @@ extension Central {
     /// Ends the streams that waited for the next link of a peripheral whose link is no longer maintained.
     func endStrandedSubscriptions(of id: Peripheral.ID) {
         guard connectionState(id) == .disconnected, !isMaintained(id) else { return }
-        finish(links[id]?.subscriptions.endAll() ?? [], endedHere(id))
+        finish(
+            links[id]?.subscriptions.endAll() ?? [],
+            BLEError(
+                .disconnected, "this program no longer maintains the link", peripheral: id, disconnectReason: .local))
     }
 
     private func wait(
@@ -171,12 +174,18 @@ extension Central {
         case .scheduleRetry(let pause):
             let timer = Task { [weak self, clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
-                await self?.step(id) { $0.retryIsDue() }
+                await self?.retryIsDue(id)
             }
             links[id]?.setRetryTimer(timer)
         case .cancelRetry:
             links[id]?.setRetryTimer(nil)
         }
+    }
+
+    private func retryIsDue(_ id: Peripheral.ID) {
+        // Cancelled only here, in the central: another timer may have been set.
+        guard !Task.isCancelled else { return }
+        step(id) { $0.retryIsDue() }
     }
 
     private func endedHere(_ id: Peripheral.ID) -> BLEError {
@@ -257,17 +266,30 @@ extension Central {
             }
             // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
             // code that cancelled it.
-            if !Task.isCancelled { try? await backend.disconnect(id) }
+            let mayBeUp = Task.isCancelled ? false : await !isDown(id)
             links[id]?.fail(error)
             links[id]?.setObstacle(error.isCancellation ? nil : error)
             links[id]?.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             let isPermanent = Self.permanent.contains(error.code)
-            step(id) { $0.attemptFailed(number, isHopeless: isHopeless, isPermanent: isPermanent) }
+            step(id) {
+                $0.attemptFailed(number, mayBeUp: mayBeUp, isHopeless: isHopeless, isPermanent: isPermanent)
+            }
             endStrandedSubscriptions(of: id)
         }
         removeLinkIfUnused(id)
         return nil
+    }
+
+    /// Has the backend end the link that a failed attempt may have made. Returns whether it has done so.
+    private func isDown(_ id: Peripheral.ID) async -> Bool {
+        do throws(BLEError) {
+            try await backend.disconnect(id)
+            return true
+        } catch {
+            logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            return false
+        }
     }
 
     /// The errors that a later attempt will meet as well.
@@ -296,20 +318,20 @@ extension Central {
     }
 
     private func endLink(_ id: Peripheral.ID, _ reason: BLEError) async {
-        var hasFailed = false
+        var failure: BLEError?
         // At the shutdown, the backend ends its links by itself.
         if isShutDown { return }
         do throws(BLEError) {
             try await backend.disconnect(id)
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            links[id]?.fail(error)
-            hasFailed = true
+            // A link that has ended by itself meanwhile is down all the same.
+            if links[id]?.hasEnded != true { failure = error }
         }
         endUses(of: id, endedHere(id), keepsSubscriptions: false)
         links[id]?.voidServices()
-        if !hasFailed { links[id]?.fail(reason) }
-        step(id) { $0.disconnectFinished(hasFailed: hasFailed) }
+        links[id]?.fail(failure ?? reason)
+        step(id) { $0.disconnectFinished(hasFailed: failure != nil) }
         removeLinkIfUnused(id)
     }
 

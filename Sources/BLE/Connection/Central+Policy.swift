@@ -57,15 +57,26 @@ extension Central {
         step(id) { $0.release() }
     }
 
-    /// Keeps the link from becoming idle until ``endScope(_:hadLink:)``. Returns whether there was a link already.
-    func beginScope(_ id: Peripheral.ID) -> Bool {
+    /// Establishes the link, and keeps it from becoming idle until ``endScope(_:made:)``. Returns the number of the
+    /// attempt that has made it; nil if there was a link already.
+    func beginScope(_ id: Peripheral.ID) async throws(BLEError) -> Int? {
         link(id).beginScope()
-        return connectionState(id) == .connected
+        let hadLink = connectionState(id) == .connected
+        do throws(BLEError) {
+            try await connect(id, timeout: nil)
+        } catch {
+            await endScope(id, made: nil)
+            throw error
+        }
+        return hadLink ? nil : links[id]?.attemptNumber
     }
 
-    func endScope(_ id: Peripheral.ID, hadLink: Bool) async {
+    func endScope(_ id: Peripheral.ID, made number: Int?) async {
         links[id]?.endScope()
-        if !hadLink, policy(id) == .manual, isUnused(id) { try? await disconnect(id) }
+        // A later link was made for another caller.
+        if let number, links[id]?.attemptNumber == number, policy(id) == .manual, isUnused(id) {
+            try? await disconnect(id)
+        }
         considerIdle(id)
         removeLinkIfUnused(id)
     }
@@ -94,13 +105,14 @@ extension Central {
                     error as? BLEError ?? BLEError(.failed, "a connection handler failed: \(error)", cause: error)
                 await self?.report(unhandled: error, while: "a connection handler", of: id)
             }
-            guard !Task.isCancelled else { return }
             await self?.handlerEnded(id)
         }
         links[id]?.setHandlerTask(task)
     }
 
-    private func handlerEnded(_ id: Peripheral.ID) {
+    func handlerEnded(_ id: Peripheral.ID) {
+        // Cancelled only here, in the central: another handler may run by now.
+        guard !Task.isCancelled else { return }
         links[id]?.setHandlerTask(nil)
         considerIdle(id)
     }

@@ -62,15 +62,14 @@ struct ConnectionMachine {
     /// What the connection is doing, with what is known for as long as it does that.
     private enum Phase {
         case disconnected(Rest)
-        /// - Parameter mayBeUp: what was true when the attempt began.
-        case connecting(mayBeUp: Bool)
+        case connecting
         case connected
         case disconnecting(Ending)
     }
 
     private struct Rest {
         var isRetryScheduled = false
-        /// The last disconnect failed: the link may be up, although it is no longer used.
+        /// The link could not be ended: it may be up, although it is no longer used.
         var mayBeUp = false
     }
 
@@ -114,20 +113,17 @@ struct ConnectionMachine {
     var isRetryScheduled: Bool { if case .disconnected(let rest) = phase { rest.isRetryScheduled } else { false } }
 
     /// Whether the link may be up, although it is no longer used.
-    var mayBeUp: Bool {
-        switch phase {
-        case .disconnected(let rest): rest.mayBeUp
-        case .connecting(let mayBeUp): mayBeUp
-        case .connected, .disconnecting: false
-        }
-    }
+    var mayBeUp: Bool { if case .disconnected(let rest) = phase { rest.mayBeUp } else { false } }
+
+    /// Whether the link has ended during the disconnect in progress.
+    var hasEnded: Bool { if case .disconnecting(let ending) = phase { ending.hasEnded } else { false } }
 
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
     var isIdle: Bool { state == .disconnected && !isMaintained && callers.isEmpty }
 
     private mutating func start() -> [Action] {
         let actions = cancelRetry()
-        phase = .connecting(mayBeUp: mayBeUp)
+        phase = .connecting
         attempt += 1
         return actions + [.publish(.connecting), .startAttempt(attempt)]
     }
@@ -229,13 +225,16 @@ struct ConnectionMachine {
         return [.publish(.connected), .succeed(takeCallers())]
     }
 
-    /// Fails the attempt with that number, which left no link.
+    /// Fails the attempt with that number.
     ///
     /// - Parameters:
+    ///   - mayBeUp: whether a link that the attempt has made could not be ended.
     ///   - isHopeless: whether another attempt is pointless until `retry` is called.
     ///   - isPermanent: whether no attempt will succeed as far as anyone knows. Then no caller keeps waiting.
-    mutating func attemptFailed(_ number: Int, isHopeless: Bool = false, isPermanent: Bool = false) -> [Action] {
-        guard case .connecting(let mayBeUp) = phase, number == attempt else { return [] }
+    mutating func attemptFailed(
+        _ number: Int, mayBeUp: Bool = false, isHopeless: Bool = false, isPermanent: Bool = false
+    ) -> [Action] {
+        guard state == .connecting, number == attempt else { return [] }
         phase = .disconnected(Rest(mayBeUp: mayBeUp))
         guard let upkeep, !isHopeless else {
             let isMaintained = isMaintained
@@ -293,11 +292,12 @@ struct ConnectionMachine {
         }
     }
 
-    /// Completes a `cancelAttempt` or `startDisconnect`. With `hasFailed`, the link may still be up, but is no longer
-    /// used by this central.
+    /// Completes a `cancelAttempt` or `startDisconnect`. With `hasFailed`, the link may still be up, unless it has
+    /// ended meanwhile, but is no longer used by this central.
     mutating func disconnectFinished(hasFailed: Bool = false) -> [Action] {
         guard case .disconnecting(let ending) = phase else { return [] }
-        phase = .disconnected(Rest(mayBeUp: hasFailed && !ending.hasEnded))
+        let hasFailed = hasFailed && !ending.hasEnded
+        phase = .disconnected(Rest(mayBeUp: hasFailed))
         let actions: [Action] = [
             .tell(hasFailed ? .disconnectFailed : ending.endsAttempt ? .attemptFailed(retryAfter: nil) : .endedHere),
             .publish(.disconnected),

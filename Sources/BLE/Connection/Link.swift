@@ -64,6 +64,10 @@ final class Link {
     var policy: ConnectionPolicy? { machine.policy }
     /// Whether the link may be up, although it is no longer used.
     var mayBeUp: Bool { machine.mayBeUp }
+    /// Whether the link has ended while it was being ended.
+    var hasEnded: Bool { machine.hasEnded }
+    /// The number of the last attempt.
+    var attemptNumber: Int { machine.attempt }
     /// Whether there is no link, and none is wanted.
     var isIdle: Bool { machine.isIdle }
 
@@ -125,8 +129,9 @@ final class Link {
     func discovered(_ database: GATTDatabase) {
         self.database = database
         targets = [:]
-        // A read of the link before may have been answered late.
+        // Questions on the link before may have been answered late.
         lastReads = [:]
+        attMTU = nil
     }
 
     /// Returns a characteristic; nil if it was not discovered.
@@ -202,6 +207,8 @@ final class Link {
     /// - Parameter keepsSubscriptions: whether subscriptions wait for the next link, after a gap marker.
     func end(_ error: BLEError, keepsSubscriptions: Bool) -> [SubscriptionMachine.Ended] {
         failOperations(error)
+        rediscovery?.cancel()
+        rediscovery = nil
         for writer in writers.values { writer.finish(error) }
         writers = [:]
         for channel in channels.values { channel.finish(.lost(error)) }
@@ -216,8 +223,6 @@ final class Link {
     /// - Parameter drainsChannels: whether the packets that a channel has received are delivered first.
     func finish(_ error: BLEError, drainsChannels: Bool = true) {
         for task in [attempt, retryTimer, idleTimer, handlerTask] { task?.cancel() }
-        // A discovery that never ends would retain the central.
-        rediscovery?.cancel()
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
         if !drainsChannels {
             for channel in channels.values { channel.finish(.lost(error), drains: false) }

@@ -21,18 +21,21 @@ extension Central {
         let task =
             running
             ?? Task {
+                // The end of the link cancels this, and the next link has a discovery of its own.
                 do throws(BLEError) {
+                    if Task.isCancelled { throw .cancelled }
                     links[id]?.beginDiscovery()
                     let database = try await within(configuration.connectTimeout, "discovering the services") {
                         [weak self] (_) throws(BLEError) in
                         guard let self else { throw .shutDown }
                         return try await discover(id)
                     }
+                    if Task.isCancelled { throw .cancelled }
                     links[id]?.discovered(database)
                     links[id]?.setRediscovery(nil)
                     return .success(database)
                 } catch {
-                    links[id]?.setRediscovery(nil)
+                    if !Task.isCancelled { links[id]?.setRediscovery(nil) }
                     return .failure(error.at(id))
                 }
             }
@@ -111,7 +114,8 @@ extension Central {
         _ pending: PendingOperation<[UInt8]>, _ operation: AttributeOperation, on attribute: AttributeID,
         _ result: Result<[UInt8], BLEError>
     ) {
-        if case .read(offset: 0) = operation, case .success(let value) = result {
+        // An answer that nobody waits for any longer may be one on the link before.
+        if case .read(offset: 0) = operation, case .success(let value) = result, pending.isAwaited {
             links[attribute.peripheral]?.didRead(value, from: attribute.handle, at: elapsed())
         }
         complete(pending, result)

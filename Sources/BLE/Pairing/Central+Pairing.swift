@@ -21,7 +21,7 @@ extension Central {
         } else if links[id]?.isIdle ?? true {
             links[id]?.pairing.makeLinkOnlyToPair()
         }
-        _ = beginScope(id)
+        link(id).beginScope()
         defer {
             links[id]?.endScope()
             considerIdle(id)

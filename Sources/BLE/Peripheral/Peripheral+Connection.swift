@@ -74,14 +74,13 @@ extension Peripheral {
     public func withConnection<Value>(
         isolation: isolated (any Actor)? = #isolation, _ body: (Peripheral) async throws -> Value
     ) async throws -> Value {
-        let hadLink = await central.beginScope(id)
+        let number = try await central.beginScope(id)
         do {
-            try await connect()
             let value = try await body(self)
-            await central.endScope(id, hadLink: hadLink)
+            await central.endScope(id, made: number)
             return value
         } catch {
-            await central.endScope(id, hadLink: hadLink)
+            await central.endScope(id, made: number)
             throw error
         }
     }

@@ -46,7 +46,7 @@ extension PeripheralHost {
         }
         guard request.offset <= value.count else { throw .invalidOffset }
         // Its link may have ended meanwhile.
-        if request.offset == 0, centrals[request.central] != nil {
+        if request.offset == 0, request.link?.isUp ?? true, centrals[request.central] != nil {
             applications[attribute.application]?.beginReading(value, of: attribute, by: request.central)
         }
         return Array(value.dropFirst(request.offset))

@@ -46,7 +46,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case partsOfValuesAreReadAndWritten
     case reliableWritesArriveWhole
     case packetLengthLimitsCommands
-    case signalStrengthOfALinkIsUnknown
+    case signalStrengthOfALinkIsMeasuredOrRefused
     case connectedPeripheralsAreFoundByService
     case controlPointsAnswer
     case unansweredRequestsEnd
@@ -158,7 +158,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .partsOfValuesAreReadAndWritten: try await contract.parts()
         case .reliableWritesArriveWhole: try await contract.reliableWrites()
         case .packetLengthLimitsCommands: try await contract.packetLength()
-        case .signalStrengthOfALinkIsUnknown: try await contract.signalStrength()
+        case .signalStrengthOfALinkIsMeasuredOrRefused: try await contract.signalStrength()
         case .connectedPeripheralsAreFoundByService: try await contract.connectedByService()
         case .controlPointsAnswer: try await contract.controlPoint()
         case .unansweredRequestsEnd: try await contract.unansweredRequests()

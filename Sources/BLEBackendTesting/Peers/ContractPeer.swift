@@ -9,6 +9,11 @@ public protocol ContractPeer: Sendable {
     ///
     /// On a stack that may lose requests, such as a real radio, the time after which a retry helps.
     var timeout: Duration { get }
+    /// Whether the stack measures the signal strength of links. False by default.
+    var measuresSignalStrength: Bool { get }
+    /// Some of the stack's own properties of the peripheral, while it is connected and not paired. Nil, the default, if
+    /// the stack has none.
+    var systemProperties: [String: SystemValue]? { get }
 
     /// Creates a central on the stack.
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central
@@ -65,6 +70,12 @@ public protocol ContractPeer: Sendable {
     func plug() async throws
 }
 
+/// What a stack may lack.
+extension ContractPeer {
+    public var measuresSignalStrength: Bool { false }
+    public var systemProperties: [String: SystemValue]? { nil }
+}
+
 /// The pairing methods of the contract's peripheral.
 public enum PeerPairing: String, Sendable {
     case justWorks = "just-works"
@@ -109,6 +120,12 @@ public enum EchoStrap {
         format: .utf8, exponent: 0, unit: BluetoothUUID(0x2700), description: 3)
     /// The ATT MTU of a link to the strap.
     public static let packetLength = 247
+
+    /// The properties of the peripheral on a stack that names them as bluetoothd does, while it is connected and not
+    /// paired.
+    public static let systemProperties: [String: SystemValue] = [
+        "Address": .text(id.rawValue), "Connected": .boolean(true), "Paired": .boolean(false),
+    ]
 
     /// A channel that returns each packet.
     public static let echoChannel: PSM = 0x0080

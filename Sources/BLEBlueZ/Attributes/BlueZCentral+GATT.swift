@@ -1,5 +1,6 @@
 public import BLE
 internal import DBus
+internal import Loop
 
 extension BlueZCentral {
     /// The maximum time for an attribute operation. BlueZ gives up after 30 s, the Attribute Protocol's limit.

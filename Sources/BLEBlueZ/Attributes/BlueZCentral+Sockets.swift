@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 internal import Waiting
 
 extension BlueZCentral {
@@ -141,19 +142,18 @@ private final class SocketChannel: PacketChannel {
     }
 
     func send(_ packet: [UInt8]) throws(BLEError) -> Bool {
-        do throws(DBusError) {
+        do throws(LoopError) {
             return try socket.send(packet)
         } catch {
-            throw BLEError(.disconnected, "bluetoothd has closed the socket", cause: error)
+            throw .ended("bluetoothd has closed the socket", error)
         }
     }
 
     func waitForRoom() async throws(BLEError) {
-        do throws(DBusError) {
+        do throws(LoopError) {
             try await socket.room()
         } catch {
-            throw error.kind == .cancelled
-                ? .cancelled : BLEError(.disconnected, "bluetoothd has closed the socket", cause: error)
+            throw .ended("bluetoothd has closed the socket", error)
         }
     }
 

@@ -1,5 +1,5 @@
 internal import BLE
-internal import DBus
+internal import Loop
 
 /// The socket over which bluetoothd delivers a characteristic's notifications.
 struct NotificationSocket {

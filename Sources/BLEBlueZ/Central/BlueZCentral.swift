@@ -1,6 +1,6 @@
 public import BLE
-internal import DBus
 internal import Logging
+internal import Loop
 internal import Waiting
 
 /// The central role with bluetoothd.

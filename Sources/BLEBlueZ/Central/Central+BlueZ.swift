@@ -1,5 +1,6 @@
 public import BLE
 internal import DBus
+internal import Loop
 
 extension CentralBackend where Self == BlueZCentral {
     /// A backend that uses bluetoothd.

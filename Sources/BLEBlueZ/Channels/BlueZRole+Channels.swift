@@ -1,5 +1,4 @@
 internal import BLE
-internal import DBus
 
 extension BlueZRole {
     /// The address of the adapter in use.

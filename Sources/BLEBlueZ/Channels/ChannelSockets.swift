@@ -1,5 +1,5 @@
 package import BLE
-package import DBus
+package import Loop
 
 /// The address of one end of an L2CAP channel.
 package struct ChannelAddress: Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import BLE
-internal import DBus
+internal import Loop
 internal import Synchronization
 internal import Waiting
 
@@ -56,7 +56,7 @@ final class SocketTransport: ChannelTransport {
     }
 
     func send(_ packet: [UInt8]) throws(BLEError) -> Bool {
-        do throws(DBusError) {
+        do throws(LoopError) {
             guard socket.hasRoom, try socket.send(packet) else {
                 refusals.add(1, ordering: .relaxed)
                 return false
@@ -64,18 +64,17 @@ final class SocketTransport: ChannelTransport {
             refusals.store(0, ordering: .relaxed)
             return true
         } catch {
-            throw BLEError(.disconnected, "the channel has ended", cause: error)
+            throw .ended("the channel has ended", error)
         }
     }
 
     func waitForRoom() async throws(BLEError) {
         // The kernel may report room although there is too little for a long packet.
         if refusals.load(ordering: .relaxed) > 1 { try await pause() }
-        do throws(DBusError) {
+        do throws(LoopError) {
             try await socket.room()
         } catch {
-            throw error.kind == .cancelled
-                ? .cancelled : BLEError(.disconnected, "the channel has ended", cause: error)
+            throw .ended("the channel has ended", error)
         }
     }
 
@@ -87,10 +86,10 @@ final class SocketTransport: ChannelTransport {
     }
 
     func hasUnsentPackets() throws(BLEError) -> Bool {
-        do throws(DBusError) {
+        do throws(LoopError) {
             return try socket.hasUnsentPackets()
         } catch {
-            throw BLEError(.disconnected, "the channel has ended", cause: error)
+            throw .ended("the channel has ended", error)
         }
     }
 

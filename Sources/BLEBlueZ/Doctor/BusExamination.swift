@@ -1,6 +1,7 @@
 internal import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 
 /// Collects facts about the bus and bluetoothd for ``Doctor``.
 struct BusExamination {

@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Loop
 
 /// The operation that bluetoothd answered with an error. The same answer has different meanings for different calls.
 enum BlueZOperation {
@@ -45,6 +46,11 @@ extension BLEError {
             self = Self.remote(error, operation)
         }
         stackErrorName = error.name.isEmpty ? nil : error.name
+    }
+
+    /// Returns the error for a socket that has ended, or for a wait on it that was cancelled.
+    static func ended(_ message: String, _ error: LoopError) -> BLEError {
+        error == .cancelled ? .cancelled : BLEError(.disconnected, message, cause: error)
     }
 
     private static func noBus(_ error: DBusError) -> BLEError {

@@ -72,18 +72,25 @@ extension BlueZHost {
     func lose(_ calls: [PendingCall], _ error: DBusError) {
         guard !calls.isEmpty, let session else { return }
         let count = session.enter { $0.lose(calls, error) }
-        guard count >= (isConnectionKept ? Self.sharedLostCallLimit : Self.lostCallLimit), spent == nil else { return }
-        let metadata: Logger.Metadata = ["count": "\(count)"]
         guard !isConnectionKept else {
-            logger.warning("the GDBusConnection is spent: bluetoothd has left calls unanswered", metadata: metadata)
-            spent = BLEError(
-                .failed, "bluetoothd has left \(count) requests over the program's GDBusConnection unanswered",
-                isRetryable: false, remedy: "Shut down, and make another backend with a new GDBusConnection.")
+            let wasSpent = spent != nil
+            lostCalls += calls.count
+            if !wasSpent, let spent { logger.warning("\(spent.message)") }
             return
         }
-        logger.info("replacing the bus connection: bluetoothd has left calls unanswered", metadata: metadata)
+        guard count >= Self.lostCallLimit else { return }
+        logger.info(
+            "replacing the bus connection: bluetoothd has left calls unanswered", metadata: ["count": "\(count)"])
         session.enter { $0.close() }
         loseBus("the connection to the message bus was replaced, because bluetoothd has left \(count) calls unanswered")
+    }
+
+    /// Why no device can be asked for anything over the program's connection any longer. Nil as long as one can.
+    var spent: BLEError? {
+        guard lostCalls >= Self.sharedLostCallLimit else { return nil }
+        return BLEError(
+            .failed, "bluetoothd has left \(lostCalls) requests over the program's GDBusConnection unanswered",
+            isRetryable: false, remedy: "Shut down, and make another backend with a new GDBusConnection.")
     }
 
     private static let lostCallLimit = 64

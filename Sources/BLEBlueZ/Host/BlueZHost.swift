@@ -1,6 +1,7 @@
 internal import BLE
 package import DBus
 internal import Logging
+package import Loop
 internal import Waiting
 
 /// The part that the roles on one adapter share: the bus session, bluetoothd's objects, the choice of the adapter,
@@ -50,8 +51,9 @@ package actor BlueZHost {
     private var isOpen = false
     /// Reconnects to bluetoothd after it or the bus was lost.
     private var recovery: Task<Void, Never>?
-    /// Why no device can be asked for anything over the program's connection any longer.
-    var spent: BLEError?
+    /// The number of calls over the program's connection that bluetoothd will never answer. The bus counts them until
+    /// bluetoothd stops, over all sessions.
+    var lostCalls = 0
 
     /// The maximum time for a call that bluetoothd answers without asking a peripheral.
     static let promptly = Duration.seconds(10)
@@ -223,6 +225,8 @@ package actor BlueZHost {
                 $0.isRunning = true
                 let stack = $0.session?.enter { $0.ownerIdentity }
                 $0.tell(.objectsListed(isSameStack: stack == $0.stack))
+                // It may have been restarted while there was no session.
+                if stack != $0.stack { $0.lostCalls = 0 }
                 $0.stack = stack
             }
         }

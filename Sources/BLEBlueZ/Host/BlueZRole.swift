@@ -1,5 +1,5 @@
 internal import BLE
-internal import DBus
+internal import Loop
 internal import Waiting
 
 extension BlueZHost {

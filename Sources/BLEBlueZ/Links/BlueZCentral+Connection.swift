@@ -105,18 +105,23 @@ extension BlueZCentral {
     /// link that existed before, or that other clients use, stays up for the other clients.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = knownPath(of: peripheral) else { return links.remove(peripheral) }
+        // The link may end by itself meanwhile, and the next one begin.
+        let number = links.number(of: peripheral)
         if isConnected(path) {
-            let number = links.number(of: peripheral)
+            let link = link(path)
             let isAlone = try await isForThisClientAlone(peripheral, path)
-            // The link may have ended by itself, and the next one begun.
-            guard links.number(of: peripheral) == number else { return }
+            guard self.link(path) == link else { return }
             guard isAlone else { return leaveLink(peripheral) }
         } else if !links.contains(peripheral) {
             // The subscriptions remain: bluetoothd renews them on the next link without a request.
             return
         }
+        var disconnect = BlueZ.call(path, BlueZ.device, "Disconnect")
+        disconnect.onTurn = { [weak self] in
+            self?.assumeIsolated { $0.links.number(of: peripheral) == number ? nil : MethodReply() } ?? nil
+        }
         do throws(BLEError) {
-            _ = try await host.call(BlueZ.call(path, BlueZ.device, "Disconnect"), during: .disconnection)
+            _ = try await host.call(disconnect, during: .disconnection)
         } catch {
             guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
                 throw error
@@ -125,10 +130,10 @@ extension BlueZCentral {
         try? await host.refresh(path)
         try await waits.wait(forObject: path, within: BlueZHost.promptly, clock: configuredClock) {
             () throws(BLEError) in
-            self.isConnected(path) ? nil : ()
+            self.isConnected(path) && self.links.number(of: peripheral) == number ? nil : ()
         }
         // Removed only now: a shutdown that starts meanwhile must not leave the bus before this call is sent.
-        links.remove(peripheral)
+        links.remove(peripheral, number)
     }
 
     /// Ends this client's use of a link. Returns whether the link was made for this client and no other client uses it.
@@ -164,6 +169,9 @@ extension BlueZCentral {
             return !use.isSubset(of: own)
         }
     }
+
+    /// The link of a device, of whichever program.
+    func link(_ path: String) -> ObjectTree.LinkIdentity? { objects.devices[path]?.link }
 
     /// Stops using a link, which stays up.
     private func leaveLink(_ peripheral: Peripheral.ID) {

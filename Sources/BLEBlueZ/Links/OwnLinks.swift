@@ -17,7 +17,8 @@ struct OwnLinks {
 
     func contains(_ id: Peripheral.ID) -> Bool { own[id] != nil }
 
-    /// What distinguishes a link from earlier and later ones. Nil for a link that was not made for this client.
+    /// What distinguishes a link, or an attempt to make one, from earlier and later ones. Nil for a link that was not
+    /// made for this client.
     func number(of id: Peripheral.ID) -> Int? { own[id] }
 
     mutating func insert(_ id: Peripheral.ID) {
@@ -27,6 +28,11 @@ struct OwnLinks {
     }
 
     mutating func remove(_ id: Peripheral.ID) { own[id] = nil }
+
+    /// Removes the link with that number, and no later one.
+    mutating func remove(_ id: Peripheral.ID, _ number: Int?) {
+        if own[id] == number { own[id] = nil }
+    }
 
     /// Handles a new request for a link: a link from before a loss of bluetoothd that is still up belongs to this
     /// client.

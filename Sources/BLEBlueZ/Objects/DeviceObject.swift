@@ -10,6 +10,8 @@ extension ObjectTree {
         /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
         var isHeard = false
         var isConnected = false
+        /// The link, if there is one, of whichever program.
+        fileprivate(set) var link: LinkIdentity?
         var areServicesResolved = false
         var isPaired = false
         /// Whether the keys of a pairing are stored. False before 5.65, which does not report this.
@@ -18,6 +20,11 @@ extension ObjectTree {
         var isBlocked = false
         /// Why the link is about to end, if bluetoothd has reported it.
         var linkEnd: LinkEnd?
+    }
+
+    /// What distinguishes a link from earlier and later ones of the same device.
+    final class LinkIdentity: Sendable, Equatable {
+        static func == (one: LinkIdentity, other: LinkIdentity) -> Bool { one === other }
     }
 
     /// The effects of an update of a device.
@@ -52,7 +59,10 @@ extension ObjectTree.DeviceObject {
             adapter = properties.adapter ?? adapter
         }
         updateAdvertisement(properties)
-        if let value = properties.isConnected { isConnected = value }
+        if let value = properties.isConnected {
+            isConnected = value
+            if !value { link = nil } else if link == nil { link = ObjectTree.LinkIdentity() }
+        }
         if let value = properties.areServicesResolved { areServicesResolved = value }
         if let value = properties.isPaired { isPaired = value }
         if let value = properties.isBonded { isBonded = value }

@@ -21,7 +21,7 @@ extension BlueZCentral {
         await agent?.register()
         try await host.refresh(path)
         guard objects.devices[path]?.isPaired != true else { throw .alreadyPaired }
-        guard isConnected(path) else { throw BLEError(.disconnected, "there is no link") }
+        guard let link = link(path) else { throw BLEError(.disconnected, "there is no link") }
         calls.setPairing(path, isOwn: false)
         defer { calls.endPairing(path) }
         do throws(BLEError) {
@@ -33,7 +33,7 @@ extension BlueZCentral {
                 hasFailed = error.code == .cancelled ? await cancelPairing(path) : Self.failures.contains(error.code)
             }
             let error = await reason(error, path)
-            if hasFailed { await endStalledLink(path, of: peripheral, after: error) }
+            if hasFailed { await endStalledLink(path, of: peripheral, link, after: error) }
             throw error
         }
         try await host.refresh(path)
@@ -66,14 +66,12 @@ extension BlueZCentral {
 
     /// Ends the link of a pairing that has failed or was cancelled, if bluetoothd sends nothing over it any more. That
     /// also ends the pairing, which `CancelPairing` does not.
-    private func endStalledLink(_ path: String, of peripheral: Peripheral.ID, after error: BLEError) async {
-        guard objects.adapters[adapterPath]?.version?.pairsOverAttributeChannel == true, isConnected(path) else {
-            return
-        }
+    private func endStalledLink(
+        _ path: String, of peripheral: Peripheral.ID, _ link: ObjectTree.LinkIdentity, after error: BLEError
+    ) async {
+        guard objects.adapters[adapterPath]?.version?.pairsOverAttributeChannel == true else { return }
         let reason = BLEError(.disconnected, "the link was ended with its pairing", cause: error)
-        await Task { [number = links.number(of: peripheral)] in
-            await self.endStalledLink(path, of: peripheral, number, reason)
-        }.value
+        await Task { await self.endStalledLink(path, of: peripheral, link, reason) }.value
     }
 
     /// Returns the actual cause of a failed pairing. If the link ends during a pairing, BlueZ reports that the pairing
@@ -94,13 +92,14 @@ extension BlueZCentral {
     /// Calls `RemoveDevice`, which removes everything known about the device and ends its link.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
         guard let path = knownPath(of: peripheral) else { return }
+        let number = links.number(of: peripheral)
         do throws(BLEError) {
             _ = try await host.call(
                 BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(path)), during: .setting)
         } catch {
             guard error.code == .peripheralNotFound else { throw error }
         }
-        links.remove(peripheral)
+        links.remove(peripheral, number)
         try await host.fence()
     }
 
@@ -142,19 +141,29 @@ extension BlueZCentral {
     /// Fails the pending attribute operations of a device, and ends the link.
     private func failCalls(on path: String, _ error: BLEError) {
         let waiting = calls.all(on: path)
-        guard !waiting.isEmpty, let id = id(ofDevice: path) else { return }
+        guard !waiting.isEmpty, let id = id(ofDevice: path), let link = link(path) else { return }
         // The failure and the end of the link report the same error, in either order.
         links.setReason(error, path)
         for call in waiting { fail(call, error) }
-        Task { [number = links.number(of: id)] in await self.endStalledLink(path, of: id, number, error) }
+        Task { await self.endStalledLink(path, of: id, link, error) }
     }
 
-    private func endStalledLink(_ path: String, of id: Peripheral.ID, _ number: Int?, _ error: BLEError) async {
+    private func endStalledLink(
+        _ path: String, of id: Peripheral.ID, _ link: ObjectTree.LinkIdentity, _ error: BLEError
+    ) async {
         // It may have ended by itself, and the next one begun.
-        guard isConnected(path), links.number(of: id) == number else { return }
+        guard self.link(path) == link else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         links.setReason(error, path)
-        try? await disconnect(id)
+        do throws(BLEError) {
+            try await disconnect(id)
+        } catch {
+            // It is still up, and its next end has a reason of its own.
+            _ = links.takeReason(path)
+            logger.info(
+                "a link that has stalled could not be ended", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            return
+        }
         // If other clients use the link, it has ended only for this client.
         guard links.takeReason(path) != nil else { return }
         report(.linkEnded(id, error))

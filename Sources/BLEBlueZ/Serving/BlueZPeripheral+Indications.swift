@@ -1,5 +1,5 @@
 public import BLE
-internal import DBus
+internal import Loop
 internal import Waiting
 
 /// An indication on its way.

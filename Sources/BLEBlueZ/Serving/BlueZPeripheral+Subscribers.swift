@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 internal import Synchronization
 internal import Waiting
 
@@ -39,12 +40,12 @@ extension BlueZPeripheral {
         // this answer.
         if let present = subscribers.socket(of: central, attribute), !present.isHungUp { return failed("acquired") }
         let ends: (FileDescriptor, FileDescriptor)
-        do throws(DBusError) {
+        do throws(LoopError) {
             ends = try PacketSocket.pair()
         } catch {
             logger.info(
-                "a central could not be subscribed", metadata: ["central": "\(central)", "error": "\(error.message)"])
-            return failed(error.message)
+                "a central could not be subscribed", metadata: ["central": "\(central)", "error": "\(error)"])
+            return failed("\(error)")
         }
         let socket = PacketSocket(ends.0, on: host.loop, maximumLength: 512)
         socket.open { [weak self] packet in
@@ -154,7 +155,9 @@ extension BlueZPeripheral {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID,
         hasSent: (PacketSocket?) -> Void = { _ in }
     ) async throws(BLEError) -> Bool {
-        while true {
+        // A value is for this subscription, not for the central's next one.
+        let number = subscribers.number(of: central, attribute)
+        while subscribers.number(of: central, attribute) == number {
             switch subscribers.route(attribute, to: central) {
             case .nobody: return false
             case .undecided:
@@ -176,7 +179,7 @@ extension BlueZPeripheral {
                         .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
                 }
                 if try await isFenced(attribute) { continue }
-                do throws(DBusError) {
+                do throws(LoopError) {
                     guard try socket.send(value) else {
                         try await socket.room()
                         continue
@@ -186,13 +189,14 @@ extension BlueZPeripheral {
                     countUnconfirmed(attribute, central)
                     return true
                 } catch {
-                    if error.kind == .cancelled { throw .cancelled }
+                    if error == .cancelled { throw .cancelled }
                     // The socket has ended. The next pass determines how to send the value.
                     socket.close()
                     socketEnded(socket, of: central, attribute)
                 }
             }
         }
+        return false
     }
 
     /// Waits until bluetoothd has received the values for all subscribers that were signaled before. Returns whether it
@@ -214,13 +218,13 @@ extension BlueZPeripheral {
         let (turn, fence) = (SendingTurn(), fence(attribute))
         return ValueSender { value in
             guard !value.isEmpty, fence.toAwait == nil else { return false }
-            do throws(DBusError) {
+            do throws(LoopError) {
                 while try !socket.send(value) { try await socket.room() }
                 await turn.sent()
                 return true
             } catch {
                 // A cancelled handler sends nothing. This is not an error.
-                return error.kind == .cancelled
+                return error == .cancelled
             }
         }
     }

@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 internal import Synchronization
 internal import Waiting
 

@@ -49,6 +49,11 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
 
     // MARK: Subscriptions
 
+    /// The number of a central's subscription; nil if there is none.
+    func number(of central: Peripheral.ID, _ attribute: ServedAttribute) -> Int? {
+        subscribers[attribute]?[central]?.number
+    }
+
     func socket(of central: Peripheral.ID, _ attribute: ServedAttribute) -> Socket? {
         if case .socket(let socket)? = subscribers[attribute]?[central]?.state { return socket }
         return nil

@@ -1,3 +1,5 @@
+package import Loop
+
 /// A method call to send.
 package struct MethodCall: Sendable {
     package var destination: String

@@ -1,3 +1,5 @@
+internal import Loop
+
 /// A call that waits for its turn or its answer.
 ///
 /// Safe to share because it is used only on the loop's thread.

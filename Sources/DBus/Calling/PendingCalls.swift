@@ -1,3 +1,4 @@
+internal import Loop
 internal import Waiting
 
 /// The pending calls of a connection. Each is sent in its turn, and its answer is read in order with the signals.

@@ -1,3 +1,4 @@
+internal import Loop
 internal import Waiting
 
 /// Messages that have arrived and were not read yet, read as from a socket: in order, as bytes, with a bound.

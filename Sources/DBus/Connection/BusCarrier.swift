@@ -1,3 +1,5 @@
+internal import Loop
+
 /// What carries the messages of a connection: bytes both ways, and the descriptors that go with them.
 ///
 /// Any thread may write. Everything else happens on the loop's thread.

@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Loop
 internal import Waiting
 
 #if canImport(Glibc)
@@ -90,8 +91,12 @@ final class BusConnection: @unchecked Sendable {
     /// Connects, authenticates and calls `Hello`. Throws `.unreachable` if there is no bus at `address`,
     /// and `.exhausted` without descriptors.
     func open(_ address: BusAddress, timeout: Duration) async throws(DBusError) {
-        try loop.prepare()
-        guard FileDescriptor.areAvailable() else { throw .noDescriptors }
+        do throws(LoopError) {
+            try loop.prepare()
+            guard FileDescriptor.areAvailable() else { throw .exhausted }
+        } catch {
+            throw DBusError(error)
+        }
         let (connected, authenticated) = (BusOutcome<BusSocket>(), BusOutcome<Void>())
         let referenced = BusOutcome<GDBusReference>()
         let timer = loop.schedule(after: timeout) {

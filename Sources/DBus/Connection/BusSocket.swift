@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Loop
 internal import Waiting
 
 #if canImport(Glibc)

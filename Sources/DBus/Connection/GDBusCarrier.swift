@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Loop
 internal import Synchronization
 
 /// A GDBusConnection as the carrier of one session's messages; see Docs/Decisions/0010.
@@ -65,7 +66,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
             throw DBusError(.unreachable, message: "the GDBusConnection is closed, or not one to a message bus")
         }
         event = FileDescriptor(owning: ble_event_create())
-        guard event.rawValue >= 0 else { throw .noDescriptors }
+        guard event.rawValue >= 0 else { throw DBusError(LoopError.exhausted) }
         (self.connection, self.isShared, self.loop, self.serves) = (connection, isShared, loop, serves)
         filter = g_dbus_connection_add_filter(
             connection.pointer,

@@ -1,4 +1,5 @@
 internal import CGLib
+internal import Loop
 internal import Waiting
 
 /// A reference to a GDBusConnection, which it retains.

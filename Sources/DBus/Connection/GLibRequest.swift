@@ -1,3 +1,5 @@
+internal import Loop
+
 /// What GLib is given back when something is done.
 ///
 /// It retains the loop on whose thread GLib calls back: once that has ended, nothing would release what GLib has made.

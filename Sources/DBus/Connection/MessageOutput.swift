@@ -1,3 +1,4 @@
+internal import Loop
 internal import Synchronization
 internal import Waiting
 

@@ -1,3 +1,5 @@
+package import Loop
+
 /// A call from another process to an object that this process serves.
 package struct IncomingCall: Sendable {
     /// The caller's unique bus name.

@@ -1,3 +1,4 @@
+internal import Loop
 internal import Synchronization
 
 /// The objects that a connection serves, with the interfaces that every object has: Properties, Introspectable, and

@@ -1,4 +1,5 @@
 package import Logging
+package import Loop
 internal import Waiting
 
 /// A session on a message bus: calls, served objects and signals.

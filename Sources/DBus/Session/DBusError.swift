@@ -1,3 +1,5 @@
+internal import Loop
+
 /// An error of a call on the bus, or of the bus itself.
 package struct DBusError: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
@@ -30,7 +32,8 @@ package struct DBusError: Error, Equatable, Sendable {
 
     package static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
 
-    static let noDescriptors = DBusError(.exhausted, message: "the process can have no more file descriptors")
+    /// The error of a loop that cannot be used.
+    init(_ error: LoopError) { self.init(error == .exhausted ? .exhausted : .unreachable, message: "\(error)") }
 
     /// Returns an error for a served method to answer with.
     package static func remote(_ name: String, _ message: String) -> DBusError {

@@ -48,6 +48,7 @@ struct LostRequestsTests {
         let user = User()
         let peripheral: SimulatedPeripheral
         let host: BlueZHost
+        let backend: BlueZCentral
         let central: Central
         let safe: Peripheral
         var daemon: FakeBlueZ { bluetooth.daemon }
@@ -56,8 +57,8 @@ struct LostRequestsTests {
             bluetooth = try await BlueZWorld(over: carrier, minorVersion: minorVersion)
             peripheral = await bluetooth.radio.add(LostRequestsTests.safe)
             host = bluetooth.makeStack()
-            central = try await Central(
-                backend: BlueZCentral(host), configuration: .quiet(pairing: .prompting(user)))
+            backend = BlueZCentral(host)
+            central = try await Central(backend: backend, configuration: .quiet(pairing: .prompting(user)))
             safe = try await central.find(peripheral.id)
         }
 
@@ -177,6 +178,53 @@ struct LostRequestsTests {
         for _ in 1...20 { #expect(try await world.safe.read(Self.plain) == [1]) }
         #expect(await world.safe.connectionState == .connected)
         #expect(await world.daemon.calls["Disconnect"] == nil)
+        await world.end()
+        _ = values
+    }
+
+    @Test func `what is left of a disconnect does not take the next link from this program`() async throws {
+        let world = try await World(minorVersion: 66)
+        try await world.safe.connect()
+        await world.daemon.hang("after Disconnect")
+        let ending = Task { try await world.backend.disconnect(world.safe.id) }
+        await world.daemon.untilHung()
+        await world.untilDisconnected(world.safe)
+        await world.daemon.stopHanging()
+        // The next link takes its time.
+        await world.peripheral.setAdvertising(false)
+        let reading = Task { try await world.safe.read(Self.plain) }
+        await until { await world.daemon.calls["Connect"] == 2 }
+        await world.daemon.release()
+        try await ending.value
+        await world.peripheral.setAdvertising(true)
+        #expect(try await reading.value == [1])
+        try await world.safe.disconnect()
+        #expect(await !world.peripheral.isConnected)
+        await world.end()
+    }
+
+    @Test func `a disconnect does not leave the next link of another program`() async throws {
+        let world = try await World(minorVersion: 66)
+        // The agent of the program whose request it is is asked first.
+        try await world.safe.connect()
+        try await world.safe.disconnect()
+        let other = try await world.bluetooth.makeCentral(.quiet())
+        let theirs = try await other.find(world.peripheral.id)
+        try await theirs.connect()
+        let values = try await world.safe.notifications(Self.plain)
+        await world.daemon.hang("StopNotify")
+        let ending = Task { try await world.backend.disconnect(world.safe.id) }
+        await world.daemon.untilHung()
+        await world.peripheral.disconnect()
+        await world.untilDisconnected(world.safe)
+        await world.untilDisconnected(theirs)
+        await world.daemon.stopHanging()
+        try await theirs.connect()
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await world.daemon.release()
+        try await ending.value
+        #expect(try await world.safe.read(Self.plain) == [1])
+        await other.shutDown()
         await world.end()
         _ = values
     }
@@ -322,6 +370,28 @@ struct LostRequestsTests {
         while try await states.next() != .poweredOn {}
         #expect(try await world.safe.read(Self.plain) == [1])
         await world.end()
+    }
+
+    @Test func `lost requests count for later centrals of the connection, until bluetoothd has stopped`() async throws {
+        let world = try await World(over: .existing)
+        for _ in 1...31 { _ = await world.refuse { try await $0.read(Self.secret) } }
+        await world.central.shutDown()
+        func next() async throws -> (Central, Peripheral) {
+            let central = try await Central(
+                backend: BlueZCentral(world.host), configuration: .quiet(pairing: .prompting(world.user)))
+            return (central, try await central.find(world.peripheral.id))
+        }
+        let (second, again) = try await next()
+        _ = await world.refuse(again) { try await $0.read(Self.secret) }
+        await expectError(.failed) { try await again.read(Self.plain) }
+        await second.shutDown()
+        // Nobody hears of this.
+        await world.daemon.kill()
+        try await world.daemon.start()
+        let (third, safe) = try await next()
+        #expect(try await safe.read(Self.plain) == [1])
+        await third.shutDown()
+        await world.daemon.release()
     }
 
     @Test func `a disconnect ends with the device`() async throws {

@@ -3,6 +3,7 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import DBus
+import Loop
 import Testing
 
 @testable import BLEBlueZ

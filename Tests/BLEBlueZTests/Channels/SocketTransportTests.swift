@@ -1,5 +1,6 @@
 import BLE
 import BLETestSupport
+import Loop
 import Testing
 
 @testable import BLEBlueZ

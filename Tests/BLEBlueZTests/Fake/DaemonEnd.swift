@@ -1,5 +1,6 @@
 import BLE
 import DBus
+import Loop
 
 @testable import BlueZTestSupport
 

@@ -27,6 +27,7 @@ struct FakePeer: SimulatedStrapPeer {
     var daemon: FakeBlueZ { world.daemon }
     let strap = SimulatedStrap()
     let peripheral: SimulatedPeripheral
+    var systemProperties: [String: SystemValue]? { EchoStrap.systemProperties }
 
     init(over carrier: TestCarrier = .socket, minorVersion: Int = 66) async throws {
         world = try await BlueZWorld(over: carrier, minorVersion: minorVersion)

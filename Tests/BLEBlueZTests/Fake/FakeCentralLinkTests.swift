@@ -3,6 +3,7 @@ import BLEProfiles
 import BLETestSupport
 import Dispatch
 import Logging
+import Loop
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import Logging
+import Loop
 import Synchronization
 import Testing
 
@@ -154,6 +155,29 @@ struct FakeSubscriberTests {
             second.close()
             await expectError(.disconnected) { try await vain.value }
         }
+    }
+
+    @Test func `a value for a subscription that has ended does not reach the central's next one`() async throws {
+        let backend = BlueZPeripheral(world.makeStack())
+        try await backend.start(
+            PeripheralContext(
+                handleEvent: { _ in }, read: { (_, _) throws(ATTError) in [] },
+                write: { (_, _, _) throws(ATTError) in },
+                logger: Logger(label: "test"), clock: ManualClock()))
+        try await backend.register(Self.definition(.notify).services, as: 1)
+        let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
+        let first = try await world.subscribe(Self.one)
+        first.close()
+        // Whether the central has unsubscribed is not known yet.
+        let late = Task { try await backend.send([1], from: attribute, to: Self.one) }
+        await until { await !backend.decisions.isEmpty }
+        let next = try await world.subscribe(Self.one)
+        #expect(try await late.value == false)
+        #expect(try await backend.send([2], from: attribute, to: Self.one))
+        var packets = next.packets.makeAsyncIterator()
+        #expect(await packets.next() == [2])
+        next.close()
+        await backend.shutDown()
     }
 
     @Test func `a subscriber that confirms nothing holds up no other`() async throws {

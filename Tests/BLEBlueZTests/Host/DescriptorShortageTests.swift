@@ -2,6 +2,7 @@ import BLE
 import BLETestSupport
 import DBus
 import Logging
+import Loop
 import Synchronization
 import Testing
 

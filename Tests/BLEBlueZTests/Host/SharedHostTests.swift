@@ -5,6 +5,7 @@ import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Logging
+import Loop
 import Testing
 
 @testable import BLEBlueZ

@@ -8,6 +8,7 @@ import BlueZTestSupport
 import DBus
 import Foundation
 import Logging
+import Loop
 import Testing
 
 /// Messages of other programs and users on the bus that claim to be from bluetoothd, or from the bus; see

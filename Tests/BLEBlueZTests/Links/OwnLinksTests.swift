@@ -36,6 +36,18 @@ import Testing
         #expect(links.all == Set(ids[1200...]))
     }
 
+    @Test func `what is left of the end of a link does not strike off the next one`() {
+        var links = OwnLinks()
+        links.insert(strap)
+        let number = links.number(of: strap)
+        links.remove(strap)
+        links.insert(strap)
+        links.remove(strap, number)
+        #expect(links.contains(strap))
+        links.remove(strap, links.number(of: strap))
+        #expect(!links.contains(strap))
+    }
+
     @Test func `a reason is given once, and not beyond a loss`() {
         var links = OwnLinks()
         links.setReason(.pairingRefused, "/strap")

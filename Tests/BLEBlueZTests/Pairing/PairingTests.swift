@@ -5,6 +5,7 @@ import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Logging
+import Loop
 import Testing
 
 /// Pairing through a fake bluetoothd: messages on the bus, and failures.
@@ -166,6 +167,54 @@ struct PairingTests {
         await expectError(.cancelled) { try await pairing.value }
         #expect(await world.daemon.calls["CancelPairing"] == nil)
         // The other client's pairing needs the link.
+        #expect(await lock.connectionState == .connected)
+        await central.shutDown()
+    }
+
+    @Test func `a link that cannot be ended after a failed pairing is not taken for one that has ended`() async throws {
+        let world = try await World(minorVersion: 82)
+        await world.grip.setPairing(.display(Passkey(654_321)!))
+        let central = try await world.central(.prompting(Yes()))
+        let lock = try await central.find(world.grip.id)
+        try await lock.connect()
+        await world.daemon.fail("Disconnect", .bluez("Failed", "words"))
+        await expectError(.pairingFailed) { try await lock.pair() }
+        #expect(await world.daemon.calls["Disconnect"] == 1)
+        #expect(await lock.connectionState == .connected)
+        try await lock.disconnect()
+        #expect(await world.daemon.calls["Disconnect"] == 2)
+        #expect(await !world.grip.isConnected)
+        await central.shutDown()
+    }
+
+    @Test func `the end of a pairing that was given up does not end the next link`() async throws {
+        final class Never: PairingDelegate {
+            let isAsked = SharedValue(false)
+            func enterPasskey(for peripheral: Peripheral) async -> Passkey? {
+                isAsked.change { $0 = true }
+                await untilCancelled()
+                return nil
+            }
+        }
+        let world = try await World(minorVersion: 82)
+        await world.grip.setPairing(.display(Passkey(123_456)!))
+        let user = Never()
+        let central = try await world.central(.prompting(user))
+        let lock = try await central.find(world.grip.id)
+        try await lock.connect()
+        let pairing = Task { try await lock.pair() }
+        try await user.isAsked.until { $0 }
+        await world.daemon.hang("CancelPairing")
+        pairing.cancel()
+        await world.daemon.untilHung()
+        await world.grip.disconnect()
+        await until { await lock.connectionState == .disconnected }
+        await world.daemon.stopHanging()
+        try await lock.connect()
+        await world.daemon.release()
+        // It returns when the backend is done with the pairing.
+        await expectError(.cancelled) { try await pairing.value }
+        #expect(await world.daemon.calls["Disconnect"] == nil)
         #expect(await lock.connectionState == .connected)
         await central.shutDown()
     }

@@ -21,6 +21,7 @@ struct RealPeer: ContractPeer {
     var transport = BlueZConnection.Transport.socket
     /// A `Connected` signal is lost, or the kernel drops a packet. Another attempt helps then.
     let timeout = Duration.seconds(30)
+    var systemProperties: [String: SystemValue]? { EchoStrap.systemProperties }
 
     typealias Failure = Guest.Failure
 

@@ -121,13 +121,9 @@ import Testing
     }
 
     @Test func `an attempt that begins with the shutdown asks nothing of the backend`() async throws {
-        let caller = Task { [strap] in try await strap.connect() }
-        await bench.central.shutDown()
-        // The caller comes before the shutdown, or after it.
-        _ = await caller.result
-        await bench.settle()
-        let calls = await bench.backend.calls
-        #expect(calls.last == .shutDown)
+        let attempt = await bench.central.beginAttemptAndShutDown(strap.id)
+        await attempt?.value
+        #expect(await bench.backend.calls == [.start, .shutDown])
     }
 
     @Test func `shutting down fails a scan that is being started`() async throws {
@@ -283,5 +279,15 @@ extension Central {
         let waiter = token()
         step(id) { $0.disconnect(waiter) }
         await shutDown()
+    }
+
+    /// Begins an attempt to connect, and shuts down before anything else can happen. Returns the attempt.
+    fileprivate func beginAttemptAndShutDown(_ id: Peripheral.ID) async -> Task<Void, Never>? {
+        let waiter = token()
+        let link = link(id)
+        step(id) { $0.connect(waiter) }
+        let attempt = link.attempt
+        await shutDown()
+        return attempt
     }
 }

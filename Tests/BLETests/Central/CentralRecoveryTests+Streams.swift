@@ -38,15 +38,47 @@ extension CentralRecoveryTests {
         await until { await bench.central.linkCount == 0 }
     }
 
-    @Test func `a link that ends during a disconnect that fails is not kept`() async throws {
+    @Test func `a link that ends during a disconnect that fails has ended`() async throws {
         try await strap.connect()
+        var events = await strap.connectionEvents().makeAsyncIterator()
         await bench.backend.script(.disconnect, .hold)
         let disconnecting = Task { [strap] in try await strap.disconnect() }
         await bench.backend.asked(.disconnect)
         await bench.dropLink()
         await bench.backend.release(.disconnect, Bench.error(.disconnectionFailed))
-        await expectError(.disconnectionFailed) { try await disconnecting.value }
+        try await disconnecting.value
+        guard case .disconnected(let reason) = try await events.next() else {
+            Issue.record("not reported as ended")
+            return
+        }
+        #expect(reason.code == .disconnected)
+        #expect(await bench.backend.count(.disconnect) == 1)
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 1)
+    }
+
+    @Test func `after a failed attempt whose link could not be ended, a disconnect ends it`() async throws {
+        await bench.backend.script(.discoverServices, .fail(Bench.error(.failed)))
+        await bench.backend.script(.disconnect, .fail(Bench.error(.disconnectionFailed)))
+        await expectError(.failed) { try await strap.connect() }
+        #expect(await bench.backend.count(.disconnect) == 1)
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 2)
         await until { await bench.central.linkCount == 0 }
+    }
+
+    @Test func `a discovery that ends with its link is not that of the next one`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.discoverServices, .ignore)
+        await bench.backend.emit(.servicesChanged(strap.id))
+        let first = Task { [strap] in try await strap.services() }
+        await bench.backend.asked(.discoverServices, 2)
+        await bench.dropLink()
+        await expectError(.disconnected) { try await first.value }
+        try await strap.connect()
+        await bench.backend.emit(.servicesChanged(strap.id))
+        #expect(try await strap.services() == Bench.database)
+        await bench.backend.release(.discoverServices)
     }
 
     @Test func `a stream that a disconnect ends during an attempt says so`() async throws {

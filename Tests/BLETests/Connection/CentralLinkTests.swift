@@ -1,7 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLE
 
 @Suite(.hangLimit) struct CentralLinkTests {
     private let bench: Bench
@@ -101,6 +102,13 @@ import Testing
     @Test func `reliable writing wants its property`() async {
         await expectError(.notSupported) { try await strap.write([1], to: Bench.command, type: .reliable) }
         #expect(await bench.backend.count(.write) == 0)
+    }
+
+    @Test func `the ATT MTU of the link before is not believed, even if it was answered late`() {
+        let link = Link(strap.id)
+        link.setATTMTU(247)
+        link.discovered(Bench.database)
+        #expect(link.attMTU == nil)
     }
 
     @Test func `connected peripherals are distinguished by their services`() async {

@@ -161,6 +161,32 @@ import Testing
         #expect(machine.disconnect(4) == [.succeed([4])])
     }
 
+    @Test func `an attempt after a link that could not be ended leaves nothing to be ended`() {
+        var machine = Self.machine(.disconnecting)
+        _ = machine.disconnectFinished(hasFailed: true)
+        _ = machine.connect(3)
+        _ = machine.attemptFailed(machine.attempt)
+        #expect(!machine.mayBeUp)
+        #expect(machine.disconnect(4) == [.succeed([4])])
+    }
+
+    @Test func `an attempt whose link could not be ended leaves that to a disconnect`() {
+        var machine = Self.machine(.connecting)
+        _ = machine.attemptFailed(machine.attempt, mayBeUp: true)
+        #expect(machine.mayBeUp)
+        #expect(machine.disconnect(4) == [.publish(.disconnecting), .startDisconnect])
+    }
+
+    @Test func `a link that ends by itself during a disconnect that fails is down`() {
+        var machine = Self.machine(.disconnecting)
+        #expect(machine.linkLost() == [])
+        #expect(
+            machine.disconnectFinished(hasFailed: true) == [
+                .tell(.endedHere), .publish(.disconnected), .succeed([2]),
+            ])
+        #expect(!machine.mayBeUp)
+    }
+
     @Test func `a connect during a disconnect waits for it and then starts`() {
         var machine = Self.machine(.disconnecting)
         #expect(machine.connect(5) == [])

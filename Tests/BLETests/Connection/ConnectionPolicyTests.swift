@@ -1,7 +1,8 @@
-import BLE
 import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLE
 
 /// How long a link stays: as long as it is used, for a scope, or as the configuration says.
 @Suite(.hangLimit) struct ConnectionPolicyTests {
@@ -72,6 +73,49 @@ import Testing
         await bench.clock.sleepers(1, for: .milliseconds(1250))
         bench.clock.advance(by: .milliseconds(1250))
         await bench.backend.asked(.disconnect)
+    }
+
+    @Test func `the end of a handler does not end the next one`() async throws {
+        await strap.setConnectionHandler { _ in }
+        try await strap.connect()
+        let isRunning = SharedValue(false)
+        let isCancelled = SharedValue(false)
+        await strap.setConnectionHandler { _ in
+            isRunning.change { $0 = true }
+            await untilCancelled()
+            isCancelled.change { $0 = true }
+        }
+        try await isRunning.until { $0 }
+        // The task of the first handler, which the second has cancelled, goes on late.
+        let first = Task { [bench] in
+            await untilCancelled()
+            await bench.central.handlerEnded(bench.strap.id)
+        }
+        first.cancel()
+        await first.value
+        #expect(await !bench.central.isUnused(strap.id))
+        #expect(!isCancelled.value)
+        await strap.setConnectionHandler(nil)
+        try await isCancelled.until { $0 }
+    }
+
+    @Test func `a scope does not end a link that it has not made`() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let hasBegun = SharedValue(false)
+        let scope = Task { [strap] in
+            try await strap.withConnection { _ in
+                hasBegun.change { $0 = true }
+                for await _ in gate { break }
+            }
+        }
+        try await hasBegun.until { $0 }
+        await bench.dropLink()
+        // For another part of the program.
+        try await strap.connect()
+        open.yield()
+        try await scope.value
+        #expect(await strap.connectionState == .connected)
+        #expect(await bench.backend.count(.disconnect) == 0)
     }
 
     @Test func `a stream, an operation and a scope use a link`() async throws {

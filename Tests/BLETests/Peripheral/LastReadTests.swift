@@ -31,6 +31,16 @@ import Testing
         #expect(try await strap.lastRead(Bench.level) == nil)
         try await strap.connect()
         #expect(try await strap.lastRead(Bench.level) == nil)
+        // A read of the link before that is answered on this one is not recorded.
+        await bench.backend.script(.read, .ignore)
+        let late = Task { try await strap.read(Bench.level) }
+        await bench.backend.asked(.read, 5)
+        await bench.dropLink()
+        await expectError(.disconnected) { try await late.value }
+        try await strap.connect()
+        await bench.backend.release(.read)
+        await bench.settle()
+        #expect(try await strap.lastRead(Bench.level) == nil)
         await bench.central.shutDown()
     }
 }

@@ -82,4 +82,7 @@ extension Central {
 extension Central {
     /// The number of peripherals of which something is kept.
     var linkCount: Int { links.count }
+
+    /// Whether there is a link that nothing uses.
+    func isUnused(_ id: Peripheral.ID) -> Bool { links[id]?.isUnused == true }
 }

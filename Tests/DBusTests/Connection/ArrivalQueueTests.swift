@@ -1,3 +1,4 @@
+import Loop
 import Testing
 
 @testable import DBus

@@ -3,6 +3,7 @@ import BlueZTestSupport
 @testable import DBus
 import Foundation
 import Logging
+import Loop
 import Testing
 
 /// What a session received, for a test to wait for.

@@ -3,6 +3,7 @@ import BlueZTestSupport
 import CGLib
 import Dispatch
 import Logging
+import Loop
 import Testing
 import Waiting
 

@@ -1,6 +1,7 @@
 import BLETestSupport
 import BlueZTestSupport
 import CGLib
+import Loop
 import Synchronization
 
 @testable import DBus

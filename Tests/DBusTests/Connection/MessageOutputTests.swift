@@ -11,6 +11,7 @@ import Waiting
 #endif
 
 @testable import DBus
+@testable import Loop
 
 /// Messages through a socket with a small buffer.
 @Suite(.hangLimit)

@@ -1,6 +1,7 @@
 import BLETestSupport
 import BlueZTestSupport
 import Logging
+import Loop
 import Testing
 
 @testable import DBus

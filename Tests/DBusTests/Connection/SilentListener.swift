@@ -1,3 +1,4 @@
+import CGLib
 import Foundation
 
 /// A bus's address at which connections are accepted and never answered.

@@ -3,6 +3,7 @@ import BlueZTestSupport
 import DBus
 import Dispatch
 import Logging
+import Loop
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import BLETestSupport
 import BlueZTestSupport
 import DBus
 import Logging
+import Loop
 import Synchronization
 import Testing
 

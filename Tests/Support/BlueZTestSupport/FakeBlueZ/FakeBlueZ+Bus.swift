@@ -1,6 +1,7 @@
 import BLEBlueZ
 import BLETestSupport
 import DBus
+import Loop
 import Synchronization
 
 /// Exported objects and signals.

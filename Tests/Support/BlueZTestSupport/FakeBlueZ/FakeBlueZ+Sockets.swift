@@ -2,6 +2,7 @@ public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
+import Loop
 
 /// AcquireNotify and AcquireWrite, by the rules of the daemon's `src/gatt-client.c`.
 extension FakeBlueZ {

@@ -4,6 +4,7 @@ public import BLESimulation
 import BLETestSupport
 import DBus
 import Logging
+import Loop
 import Synchronization
 
 /// bluetoothd's bus interface over a simulated radio, on a private bus.

@@ -3,6 +3,7 @@ internal import BLEBlueZ
 internal import DBus
 internal import Glibc
 internal import Logging
+internal import Loop
 
 /// The cost of knowing the devices of `fake-known`.
 enum KnownBenchmark {

@@ -3,6 +3,7 @@ internal import BLEBlueZ
 internal import DBus
 internal import Glibc
 internal import Logging
+internal import Loop
 internal import Synchronization
 
 /// Receives the notifications of a fake bluetoothd.

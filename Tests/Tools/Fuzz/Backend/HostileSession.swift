@@ -3,6 +3,7 @@ internal import BLEBlueZ
 internal import BLESimulation
 internal import DBus
 internal import Logging
+internal import Loop
 internal import Synchronization
 
 /// A backend on a hostile bus, with a central and its users above, from its start until nothing of it is left.

@@ -2,6 +2,7 @@ import BLE
 import BLESimulation
 import BLEBlueZ
 import DBus
+import Loop
 import Synchronization
 
 extension FakeBlueZ {

@@ -1,6 +1,7 @@
 public import BLE
 import BLEBlueZ
 import DBus
+import Loop
 import Synchronization
 
 /// Adapters besides the one with the radio: they have no radio, and only the devices that a test gives them.

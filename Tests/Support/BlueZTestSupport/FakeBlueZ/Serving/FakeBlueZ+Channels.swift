@@ -1,7 +1,8 @@
 package import BLE
 package import BLEBlueZ
 import BLESimulation
-package import DBus
+import DBus
+package import Loop
 import Synchronization
 
 /// The sockets of L2CAP channels, which the kernel makes without bluetoothd: here, over the radio's channels.

@@ -4,6 +4,7 @@ import BLESimulation
 import BLETestSupport
 import DBus
 import Logging
+import Loop
 import Synchronization
 
 /// The clients' served objects and advertisements, as a peripheral of the radio.

@@ -3,6 +3,7 @@ import BLEBlueZ
 import BLESimulation
 import BLETestSupport
 import DBus
+import Loop
 
 /// The sockets of a client's subscribers, by the rules of the daemon's `src/gatt-database.c` from 5.80 on.
 extension FakeBlueZ {

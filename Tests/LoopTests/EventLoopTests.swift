@@ -1,5 +1,5 @@
 import BLETestSupport
-import DBus
+import Loop
 import Synchronization
 import Testing
 

@@ -20,7 +20,7 @@ package final class PacketSocket: @unchecked Sendable {
     private var onPacket: (([UInt8]) -> Bool)?
     private var onEnd: (() -> Void)?
     private var isPaused = false
-    private var waiters: [BusOutcome<Void>] = []
+    private var waiters: [LoopOutcome<Void>] = []
     private var isOpen = false
     private var isClosed = false
     /// The buffer for one packet.
@@ -44,13 +44,13 @@ package final class PacketSocket: @unchecked Sendable {
     }
 
     /// Creates two connected ends, like those that bluetoothd makes.
-    package static func pair() throws(DBusError) -> (FileDescriptor, FileDescriptor) {
+    package static func pair() throws(LoopError) -> (FileDescriptor, FileDescriptor) {
         var descriptors: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &descriptors) == 0 else {
             let number = errno
             throw number == EMFILE || number == ENFILE
-                ? .noDescriptors : DBusError(.malformed, message: "no socket: \(String(cString: strerror(number)))")
+                ? .exhausted : .refused("no socket: \(String(cString: strerror(number)))")
         }
         return (FileDescriptor(owning: descriptors[0]), FileDescriptor(owning: descriptors[1]))
     }
@@ -117,10 +117,8 @@ package final class PacketSocket: @unchecked Sendable {
         onEnd = nil
         let waiting = waiters
         waiters = []
-        for waiter in waiting { waiter.deliver(.failure(Self.ended)) }
+        for waiter in waiting { waiter.deliver(.failure(.ended)) }
     }
-
-    private static let ended = DBusError(.disconnected, message: "the socket has ended")
 
     private func run(_ condition: GIOCondition) {
         withExtendedLifetime(self) {
@@ -227,16 +225,16 @@ package final class PacketSocket: @unchecked Sendable {
 
     /// Returns whether packets that were sent still wait in the socket's buffer.
     ///
-    /// Throws `.disconnected` if the socket has ended: packets that were waiting are lost. May be called from any
+    /// Throws `.ended` if the socket has ended: packets that were waiting are lost. May be called from any
     /// thread.
-    package func hasUnsentPackets() throws(DBusError) -> Bool {
+    package func hasUnsentPackets() throws(LoopError) -> Bool {
         var (family, room): (Int32, Int32) = (0, 0)
         var size = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(descriptor.rawValue, SOL_SOCKET, SO_DOMAIN, &family, &size)
         getsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &room, &size)
         let count = ble_socket_unread(descriptor.rawValue)
         // If the socket has ended in between, the count does not mean anything.
-        guard state(of: Self.shutDownThere) == 0 else { throw Self.ended }
+        guard state(of: Self.shutDownThere) == 0 else { throw .ended }
         // A Bluetooth socket reports the free space (the kernel's net/bluetooth/af_bluetooth.c).
         return family == AF_UNIX ? count > 0 : count >= 0 && count < room
     }
@@ -250,8 +248,8 @@ package final class PacketSocket: @unchecked Sendable {
 
     /// Sends a packet. Returns false if there is no room for it now. May be called from any thread.
     ///
-    /// Throws `.disconnected` if the socket has ended.
-    package func send(_ packet: [UInt8]) throws(DBusError) -> Bool {
+    /// Throws `.ended` if the socket has ended.
+    package func send(_ packet: [UInt8]) throws(LoopError) -> Bool {
         while true {
             let count = packet.withUnsafeBytes {
                 systemSend(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
@@ -260,16 +258,16 @@ package final class PacketSocket: @unchecked Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN, EWOULDBLOCK, ENOBUFS: return false
-            default: throw Self.ended
+            default: throw .ended
             }
         }
     }
 
-    /// Returns when there is room, or the other end is closed. Throws `.disconnected` if this end is closed.
-    package func room() async throws(DBusError) {
-        let waiter = BusOutcome<Void>()
+    /// Returns when there is room, or the other end is closed. Throws `.ended` if this end is closed.
+    package func room() async throws(LoopError) {
+        let waiter = LoopOutcome<Void>()
         loop.perform { self.await(waiter) }
-        do throws(DBusError) {
+        do throws(LoopError) {
             try await waiter.wait()
         } catch {
             // A caller that has given up no longer waits for room.
@@ -281,9 +279,9 @@ package final class PacketSocket: @unchecked Sendable {
         }
     }
 
-    private func await(_ waiter: BusOutcome<Void>) {
+    private func await(_ waiter: LoopOutcome<Void>) {
         guard !isClosed, isOpen else {
-            waiter.deliver(.failure(Self.ended))
+            waiter.deliver(.failure(.ended))
             return
         }
         waiters.append(waiter)

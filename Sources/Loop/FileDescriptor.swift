@@ -24,7 +24,7 @@ package final class FileDescriptor: Sendable {
     private static let margin = 8
 
     /// Whether this process can open as many more descriptors as GLib opens without handling a failure.
-    static func areAvailable() -> Bool {
+    package static func areAvailable() -> Bool {
         (0..<margin).map { _ in FileDescriptor(owning: ble_timer_create()) }.allSatisfy { $0.rawValue >= 0 }
     }
 }

@@ -2,7 +2,7 @@ import BLETestSupport
 import Testing
 import Waiting
 
-@testable import DBus
+@testable import Loop
 
 @Suite(.hangLimit)
 struct LoopClockTests {
@@ -40,14 +40,14 @@ struct LoopClockTests {
         var generator = SeededGenerator(seed: 7)
         let start = ContinuousClock.now
         for _ in 0..<50 {
-            var queue = TimerQueue<ContinuousClock.Instant, BusOutcome<Void>>()
-            var model: [UInt64: (deadline: ContinuousClock.Instant, sleeper: BusOutcome<Void>)] = [:]
+            var queue = TimerQueue<ContinuousClock.Instant, LoopOutcome<Void>>()
+            var model: [UInt64: (deadline: ContinuousClock.Instant, sleeper: LoopOutcome<Void>)] = [:]
             var now = 0
             for _ in 0..<300 {
                 switch Int.random(in: 0..<10, using: &generator) {
                 case 0..<5:
                     let deadline = start + .milliseconds(now + Int.random(in: 0...100, using: &generator))
-                    let sleeper = BusOutcome<Void>()
+                    let sleeper = LoopOutcome<Void>()
                     model[queue.add(deadline, sleeper)] = (deadline, sleeper)
                 case 5..<8:
                     guard let number = model.keys.randomElement(using: &generator) else { continue }

@@ -14,10 +14,10 @@ package struct LoopClock: CallbackClock {
 
     /// Sleeps until a deadline. Throws `CancellationError`. The tolerance is not used.
     package func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        let outcome = BusOutcome<Void>()
+        let outcome = LoopOutcome<Void>()
         let number = loop.addTimer(deadline) { outcome.deliver(.success(())) }
         defer { loop.removeTimer(number) }
-        do throws(DBusError) {
+        do throws(LoopError) {
             try await outcome.wait()
         } catch {
             throw CancellationError()

@@ -1,8 +1,7 @@
 import BLETestSupport
+import Loop
 import Synchronization
 import Testing
-
-@testable import DBus
 
 @Suite(.hangLimit) struct DescriptorWatchTests {
     private let loop = EventLoop(name: "watch")

@@ -1,9 +1,9 @@
 internal import CGLib
 internal import Waiting
 
-/// One thread with a GLib main context, to which the bus connection delivers and on which actors can run.
+/// One thread with a GLib main context, to which sockets and buses deliver and on which actors can run.
 ///
-/// A callback of the connection enters an actor that returns this loop as its `unownedExecutor` without a switch of
+/// Such a callback enters an actor that returns this loop as its `unownedExecutor` without a switch of
 /// threads: the callback already runs on the actor's executor.
 ///
 /// The thread lives as long as the loop object, so that a job enqueued late still runs. Only sources need file
@@ -11,7 +11,7 @@ internal import Waiting
 package final class EventLoop: SerialExecutor {
     private let core: LoopCore
 
-    package init(name: String = "dbus") {
+    package init(name: String = "loop") {
         core = LoopCore()
         core.start(name: name)
     }
@@ -49,7 +49,7 @@ package final class EventLoop: SerialExecutor {
     }
 
     /// Runs the enqueued work before the loop's next turn. Only for sources, on the loop's thread.
-    func runPending() {
+    package func runPending() {
         core.runQueue()
     }
 
@@ -61,15 +61,15 @@ package final class EventLoop: SerialExecutor {
 
     /// The main context that sources are attached to. Requires descriptors: available after ``prepare()``, or from the
     /// beginning if there were descriptors when the loop was made.
-    var context: OpaquePointer { core.context }
+    package var context: OpaquePointer { core.context }
 
     /// Makes the main context and the timer, if there were no descriptors for them when the loop was made. Called on
     /// the loop's thread.
     ///
     /// Throws `.exhausted`. Tasks run and sleeps end even on a loop without descriptors.
-    func prepare() throws(DBusError) {
+    package func prepare() throws(LoopError) {
         checkIsolated()
-        guard core.prepare() else { throw .noDescriptors }
+        guard core.prepare() else { throw .exhausted }
     }
 
     /// The continuous clock, with sleeps that end on the loop's thread.
@@ -82,7 +82,7 @@ package final class EventLoop: SerialExecutor {
     func removeTimer(_ number: UInt64) { core.removeTimer(number) }
 
     /// The number of pending sleeps and calls.
-    var timerCount: Int { core.timerCount }
+    package var timerCount: Int { core.timerCount }
 
     /// Calls `work` once on the loop's thread after `duration`, unless the returned timer is cancelled first.
     package func schedule(after duration: Duration, _ work: @escaping @Sendable () -> Void) -> LoopTimer {

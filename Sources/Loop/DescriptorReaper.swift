@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// Any user of a bus can send descriptors to any connection, and closing a descriptor can take as long as its sender
 /// wants: it may be a socket that lingers, or a file of a file system that the sender runs.
-final class DescriptorReaper: Sendable {
-    static let shared = DescriptorReaper()
+package final class DescriptorReaper: Sendable {
+    package static let shared = DescriptorReaper()
 
     /// The maximum number of descriptors that wait.
     private static let capacity = 256
@@ -20,7 +20,7 @@ final class DescriptorReaper: Sendable {
 
     /// Closes descriptors soon, if nothing else holds them. Returns false if so many are waiting that a sender must be
     /// blocking the thread; the new ones then wait, too.
-    func close(_ descriptors: [FileDescriptor]) -> Bool {
+    package func close(_ descriptors: [FileDescriptor]) -> Bool {
         guard !descriptors.isEmpty else { return true }
         let (isFirst, hasRoom) = state.withLock { state in
             state.waiting += descriptors

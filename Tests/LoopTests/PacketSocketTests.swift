@@ -1,8 +1,7 @@
 import BLETestSupport
+import Loop
 import Synchronization
 import Testing
-
-@testable import DBus
 
 @Suite(.hangLimit) struct PacketSocketTests {
     private let loop = EventLoop(name: "sockets")
@@ -122,7 +121,7 @@ import Testing
         await close(other)
         // It returns, and sending throws the error; the packets and the end wait for room.
         try await one.room()
-        #expect(throws: DBusError.self) { try one.send([4]) }
+        #expect(throws: LoopError.self) { try one.send([4]) }
         #expect(seen.ended == 0)
         seen.state.withLock { $0.room = 10 }
         await onLoop { one.resume() }
@@ -159,11 +158,11 @@ import Testing
             case 1: await close(writer)
             default: await close(reader)
             }
-            let error = await #expect(throws: DBusError.self) {
+            let error = await #expect(throws: LoopError.self) {
                 try await waiting.value
                 _ = try writer.send([1])
             }
-            #expect(error?.kind == (end == 0 ? .cancelled : .disconnected))
+            #expect(error == (end == 0 ? .cancelled : .ended))
             await close(reader, writer)
         }
     }
@@ -171,8 +170,8 @@ import Testing
     @Test func `sending to an end that has closed is an error`() async throws {
         let (reader, writer) = try await pair(Seen())
         await close(reader)
-        #expect(throws: DBusError.self) { try writer.send([1]) }
+        #expect(throws: LoopError.self) { try writer.send([1]) }
         await close(writer)
-        #expect(throws: DBusError.self) { try writer.send([1]) }
+        #expect(throws: LoopError.self) { try writer.send([1]) }
     }
 }
