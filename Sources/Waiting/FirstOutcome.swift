@@ -90,6 +90,17 @@ extension FirstOutcome {
         return try await wait()
     }
 
+    /// Runs `work` in the same way, with a time limit after which it throws `late`.
+    public static func race(
+        within limit: Duration, clock: any Clock<Duration>, isolation: isolated (any Actor)? = #isolation,
+        _ late: @escaping @Sendable () -> Failure, _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let outcome = Self()
+        let expiry = outcome.expire(after: limit, clock: clock, late)
+        defer { expiry.cancel() }
+        return try await outcome.race(work)
+    }
+
     /// Runs `work` and delivers its result.
     @inlinable
     public func deliver(_ work: () async throws(Failure) -> Value) async {

@@ -10,15 +10,12 @@ final class SharedDeadline: Sendable {
 
     private let state = Mutex(State())
     private let error: @Sendable () -> BLEError
-    private let timer = Mutex<Task<Void, Never>?>(nil)
+    private let expiry = Mutex<Expiry?>(nil)
 
     init(_ duration: Duration, clock: any Clock<Duration>, _ error: @escaping @Sendable () -> BLEError) {
         self.error = error
-        let task = Task { [weak self] in
-            guard (try? await clock.sleep(for: duration)) != nil else { return }
-            self?.pass()
-        }
-        timer.withLock { $0 = task }
+        let expiry = Expiry(after: duration, clock: clock) { [weak self] in self?.pass() }
+        self.expiry.withLock { $0 = expiry }
     }
 
     private func pass() {
@@ -46,5 +43,5 @@ final class SharedDeadline: Sendable {
     }
 
     /// Stops the clock.
-    func end() { timer.withLock { $0 }?.cancel() }
+    func end() { expiry.withLock { $0 }?.cancel() }
 }

@@ -13,6 +13,12 @@ extension Central {
         try await establish(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
     }
 
+    /// Establishes the link for a caller that does not want it to end with a scope. While it waits, the link is in use.
+    func connectToStay(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
+        try await connect(id, timeout: timeout)
+        links[id]?.keep()
+    }
+
     /// Establishes the link, or joins an attempt in progress.
     ///
     /// - Parameters:
@@ -159,7 +165,7 @@ extension Central {
                     await self?.end(wait)
                 }
             }
-            links[id]?.setAttempt(attempt)
+            links[id]?.beginAttempt(attempt)
         case .cancelAttempt:
             let attempt = links[id]?.attempt
             attempt?.cancel()
@@ -252,7 +258,7 @@ extension Central {
             links[id]?.discovered(database)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
-            if let lost = links[id]?.lossDuringDiscovery { throw lost }
+            if let lost = links[id]?.loss { throw lost }
             links[id]?.setObstacle(nil)
             step(id) { $0.attemptSucceeded(number) }
             restoreInterrupted(id)
@@ -266,7 +272,8 @@ extension Central {
             }
             // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
             // code that cancelled it.
-            let mayBeUp = Task.isCancelled ? false : await !isDown(id)
+            var mayBeUp = Task.isCancelled ? false : await !isDown(id)
+            if links[id]?.loss != nil { mayBeUp = false }
             links[id]?.fail(error)
             links[id]?.setObstacle(error.isCancellation ? nil : error)
             links[id]?.voidServices()
@@ -300,10 +307,11 @@ extension Central {
         _ limit: Duration, _ name: String,
         _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        let outcome = Outcome<Value>()
-        let deadline = deadline(limit, name, outcome)
-        defer { deadline.cancel() }
-        return try await outcome.race { [backend] () throws(BLEError) in try await work(backend) }
+        try await Outcome.race(within: limit, clock: clock) {
+            BLEError(.timedOut, "\(name) took longer than \(limit)")
+        } _: { [backend] () throws(BLEError) in
+            try await work(backend)
+        }
     }
 
     /// Discovers the services, and repeats this until they have not changed in the meantime.
@@ -312,21 +320,21 @@ extension Central {
             let changes = links[id]?.serviceChanges
             let database = try await backend.discoverServices(id)
             // The link may have ended between the backend's answer and this line.
-            if let lost = links[id]?.lossDuringDiscovery { throw lost }
+            if let lost = links[id]?.loss { throw lost }
             if links[id]?.serviceChanges == changes { return database }
         }
     }
 
     private func endLink(_ id: Peripheral.ID, _ reason: BLEError) async {
-        var failure: BLEError?
+        var (reason, failure): (BLEError, BLEError?) = (reason, nil)
         // At the shutdown, the backend ends its links by itself.
         if isShutDown { return }
         do throws(BLEError) {
             try await backend.disconnect(id)
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            // A link that has ended by itself meanwhile is down all the same.
-            if links[id]?.hasEnded != true { failure = error }
+            // A link that has ended by itself meanwhile is down all the same, for its own reason.
+            if links[id]?.hasEnded == true { reason = links[id]?.loss ?? reason } else { failure = error }
         }
         endUses(of: id, endedHere(id), keepsSubscriptions: false)
         links[id]?.voidServices()

@@ -57,26 +57,21 @@ extension Central {
         step(id) { $0.release() }
     }
 
-    /// Establishes the link, and keeps it from becoming idle until ``endScope(_:made:)``. Returns the number of the
-    /// attempt that has made it; nil if there was a link already.
-    func beginScope(_ id: Peripheral.ID) async throws(BLEError) -> Int? {
+    /// Establishes the link, and keeps it from becoming idle until ``endScope(_:)``.
+    func beginScope(_ id: Peripheral.ID) async throws(BLEError) {
         link(id).beginScope()
-        let hadLink = connectionState(id) == .connected
         do throws(BLEError) {
             try await connect(id, timeout: nil)
         } catch {
-            await endScope(id, made: nil)
+            await endScope(id)
             throw error
         }
-        return hadLink ? nil : links[id]?.attemptNumber
     }
 
-    func endScope(_ id: Peripheral.ID, made number: Int?) async {
+    /// Ends a scope. The last one ends the link that was made for scopes.
+    func endScope(_ id: Peripheral.ID) async {
         links[id]?.endScope()
-        // A later link was made for another caller.
-        if let number, links[id]?.attemptNumber == number, policy(id) == .manual, isUnused(id) {
-            try? await disconnect(id)
-        }
+        if links[id]?.hasOutlastedItsScopes == true, policy(id) == .manual { try? await disconnect(id) }
         considerIdle(id)
         removeLinkIfUnused(id)
     }

@@ -15,13 +15,15 @@ final class Link {
     private var idleTimer: Task<Void, Never>?
     /// The number of `withConnection` calls in progress.
     private var scopes = 0
+    /// Whether the link was made while there were such calls, and no `connect()` has asked for it.
+    private var isForScopes = false
     /// Why the last attempt failed, the link ended, or could not be ended.
     private(set) var error: BLEError?
     /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is
     /// known.
     private(set) var obstacle: BLEError?
-    /// The reason that the link ended while its services were being discovered.
-    private(set) var lossDuringDiscovery: BLEError?
+    /// Why the link has ended by itself, during the attempt, the discovery or the disconnect in progress.
+    private(set) var loss: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
     private(set) var database: GATTDatabase?
     /// The characteristics that were used so far.
@@ -66,8 +68,6 @@ final class Link {
     var mayBeUp: Bool { machine.mayBeUp }
     /// Whether the link has ended while it was being ended.
     var hasEnded: Bool { machine.hasEnded }
-    /// The number of the last attempt.
-    var attemptNumber: Int { machine.attempt }
     /// Whether there is no link, and none is wanted.
     var isIdle: Bool { machine.isIdle }
 
@@ -76,7 +76,11 @@ final class Link {
         event(&machine)
     }
 
-    func setAttempt(_ task: Task<Void, Never>) { attempt = task }
+    func beginAttempt(_ task: Task<Void, Never>) {
+        attempt = task
+        loss = nil
+        isForScopes = scopes > 0
+    }
 
     /// Replaces the timer of the next attempt.
     func setRetryTimer(_ timer: Task<Void, Never>?) {
@@ -101,6 +105,12 @@ final class Link {
     func beginScope() { scopes += 1 }
     func endScope() { scopes -= 1 }
 
+    /// Keeps the link beyond the scopes for which it was made.
+    func keep() { isForScopes = false }
+
+    /// Whether the link was made for scopes that have ended.
+    var hasOutlastedItsScopes: Bool { isForScopes && isUnused }
+
     /// Whether there is a link that is not used.
     var isUnused: Bool {
         state == .connected && scopes == 0 && waiters.isEmpty && handlerTask == nil && !operations.isAny
@@ -124,7 +134,7 @@ final class Link {
     // MARK: Services
 
     /// Begins a discovery, which fails if the link ends meanwhile.
-    func beginDiscovery() { lossDuringDiscovery = nil }
+    func beginDiscovery() { loss = nil }
 
     func discovered(_ database: GATTDatabase) {
         self.database = database
@@ -164,7 +174,7 @@ final class Link {
 
     func setRediscovery(_ task: Task<Result<GATTDatabase, BLEError>, Never>?) { rediscovery = task }
     func setATTMTU(_ length: Int) { attMTU = length }
-    func linkLost(_ error: BLEError) { lossDuringDiscovery = error }
+    func linkLost(_ error: BLEError) { loss = error }
 
     // MARK: Observers
 

@@ -52,13 +52,12 @@ public final class PeripheralValues: Sendable {
         let limit = timeout ?? central.configuration.connectTimeout
         let elapsed = Central.stopwatch(central.clock)
         try await central.connect(peripheral.id, timeout: limit)
-        let outcome = Outcome<Void>()
-        let deadline = outcome.expire(after: max(.zero, limit - elapsed()), clock: central.clock) {
-            BLEError(.timedOut, "becoming ready took longer than \(limit)")
-        }
-        defer { deadline.cancel() }
         do throws(BLEError) {
-            try await outcome.race { [store] () throws(BLEError) in try await store.untilReady() }
+            try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
+                BLEError(.timedOut, "becoming ready took longer than \(limit)")
+            } _: { [store] () throws(BLEError) in
+                try await store.untilReady()
+            }
         } catch {
             throw error.at(peripheral.id)
         }

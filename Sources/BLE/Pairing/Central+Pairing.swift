@@ -21,15 +21,18 @@ extension Central {
         } else if links[id]?.isIdle ?? true {
             links[id]?.pairing.makeLinkOnlyToPair()
         }
-        link(id).beginScope()
+        // Not from the beginning: the link is not made for this scope.
+        var isInScope = false
         defer {
-            links[id]?.endScope()
+            if isInScope { links[id]?.endScope() }
             considerIdle(id)
             removeLinkIfUnused(id)
         }
         do throws(BLEError) {
             let (left, limit) = (rest(), configuration.connectTimeout)
             try await establish(id, timeout: min(left, limit), of: left < limit ? timeout : nil)
+            link(id).beginScope()
+            isInScope = true
             // Not failed by the end of the link: the backend's error is more specific. A backend may have to end the
             // link with the pairing, which the caller must not use meanwhile.
             try await perform(

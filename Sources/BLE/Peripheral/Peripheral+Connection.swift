@@ -7,7 +7,7 @@ extension Peripheral {
     ///
     /// - Parameter timeout: the maximum wait. Nil for the configuration's connect timeout.
     public func connect(timeout: Duration? = nil) async throws(BLEError) {
-        try await central.connect(id, timeout: timeout)
+        try await central.connectToStay(id, timeout: timeout)
     }
 
     /// Ends the link, or the attempt to connect, and returns when the link is down. Does nothing if there is neither.
@@ -69,18 +69,18 @@ extension Peripheral {
 
     /// Runs `body` with a link that is up when it starts and is not ended as idle while it runs.
     ///
-    /// A link that was established for this call is ended afterward, unless it is in use elsewhere or the policy says
-    /// otherwise.
+    /// A link that was established for this call, or meanwhile, is ended afterward, unless ``connect(timeout:)`` was
+    /// called, it is in use elsewhere, or the policy says otherwise. Of calls at the same time, the last one ends it.
     public func withConnection<Value>(
         isolation: isolated (any Actor)? = #isolation, _ body: (Peripheral) async throws -> Value
     ) async throws -> Value {
-        let number = try await central.beginScope(id)
+        try await central.beginScope(id)
         do {
             let value = try await body(self)
-            await central.endScope(id, made: number)
+            await central.endScope(id)
             return value
         } catch {
-            await central.endScope(id, made: number)
+            await central.endScope(id)
             throw error
         }
     }

@@ -21,15 +21,12 @@ extension Central {
     ) async throws(BLEError) -> Discovery {
         if let known = try await firstConnected(matching: criteria) { return known }
         let limit = timeout ?? configuration.connectTimeout
-        let outcome = Outcome<Discovery>()
-        let deadline = outcome.expire(after: limit, clock: clock) {
-            BLEError(
-                .peripheralNotFound, "no peripheral that meets the criteria was found within \(limit)",
-                remedy: "It may be out of range, switched off, or connected to another device.")
-        }
-        defer { deadline.cancel() }
         do throws(BLEError) {
-            return try await outcome.race { () throws(BLEError) in
+            return try await Outcome.race(within: limit, clock: clock) {
+                BLEError(
+                    .peripheralNotFound, "no peripheral that meets the criteria was found within \(limit)",
+                    remedy: "It may be out of range, switched off, or connected to another device.")
+            } _: { () throws(BLEError) in
                 let events = DiscoveryEvents(
                     central: self, criteria: criteria, duplicates: false, staleAfter: nil,
                     overflow: .dropOldest(capacity: 1024), tolerance: .zero, reportsUpdates: false, waits: false)
@@ -46,7 +43,7 @@ extension Central {
     }
 
     /// Scans for a duration, and returns the peripherals that were found, with their latest advertising data, strongest
-    /// first. The duration begins when the radio scans.
+    /// first. The duration begins when the radio scans, or at once while Bluetooth restarts.
     ///
     /// ```swift
     /// for found in try await central.discoveries(for: .seconds(3)) { print(found.peripheral, found.advertisement.rssi
@@ -58,8 +55,11 @@ extension Central {
     public func discoveries(
         matching criteria: DiscoveryCriteria = .any, for duration: Duration
     ) async throws(BLEError) -> [Discovery] {
-        // The staleness interval is longer than the scan, so that only peripherals that the system removes are lost.
-        let tracker = DiscoveryTracker(criteria: criteria, duplicates: true, staleAfter: duration + .seconds(1))
+        // The staleness interval is longer than the scan and its start, so that only peripherals that the system
+        // removes are lost.
+        let tracker = DiscoveryTracker(
+            criteria: criteria, duplicates: true,
+            staleAfter: duration + configuration.operationTimeout + .seconds(1))
         let found = Found()
         let ended = Outcome<Void>()
         let token = token()

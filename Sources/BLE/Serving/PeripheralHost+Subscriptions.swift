@@ -192,8 +192,10 @@ extension PeripheralHost {
                 throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
             }
             try await traced("indicating", attribute, central, sends: value) { () throws(BLEError) in
-                try await withLimit(timeout, "the central did not confirm the indication within \(timeout)") {
-                    [backend] () throws(BLEError) in try await backend.indicate(value, from: attribute, to: central)
+                try await Outcome.race(within: timeout, clock: clock) {
+                    BLEError(.timedOut, "the central did not confirm the indication within \(timeout)")
+                } _: { [backend] () throws(BLEError) in
+                    try await backend.indicate(value, from: attribute, to: central)
                 }
             }
         } else if isStored {
@@ -235,14 +237,5 @@ extension PeripheralHost {
             sizes.append(largest)
         }
         return max(Self.shortestLimit, min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength))
-    }
-
-    private func withLimit(
-        _ limit: Duration, _ message: String, _ work: @escaping @Sendable () async throws(BLEError) -> Void
-    ) async throws(BLEError) {
-        let outcome = Outcome<Void>()
-        let timer = outcome.expire(after: limit, clock: clock) { BLEError(.timedOut, message) }
-        defer { timer.cancel() }
-        try await outcome.race(work)
     }
 }

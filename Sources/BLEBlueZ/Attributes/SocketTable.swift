@@ -25,6 +25,9 @@ struct SocketTable {
     /// The peripherals with a socket.
     var peripherals: [Peripheral.ID] { sockets.peripherals }
 
+    /// The characteristics of a peripheral with a socket.
+    func characteristics(of peripheral: Peripheral.ID) -> [AttributeID] { sockets.all(of: peripheral).map(\.attribute) }
+
     func socket(of characteristic: AttributeID) -> NotificationSocket? { sockets[characteristic] }
 
     mutating func open(_ socket: NotificationSocket, _ characteristic: AttributeID) { sockets[characteristic] = socket }

@@ -71,13 +71,13 @@ extension BlueZHost {
     /// no device is asked for anything over it from then on.
     func lose(_ calls: [PendingCall], _ error: DBusError) {
         guard !calls.isEmpty, let session else { return }
-        let count = session.enter { $0.lose(calls, error) }
+        let wasSpent = spent != nil
+        session.enter { $0.lose(calls, error) }
         guard !isConnectionKept else {
-            let wasSpent = spent != nil
-            lostCalls += calls.count
             if !wasSpent, let spent { logger.warning("\(spent.message)") }
             return
         }
+        let count = session.enter { $0.lostCount }
         guard count >= Self.lostCallLimit else { return }
         logger.info(
             "replacing the bus connection: bluetoothd has left calls unanswered", metadata: ["count": "\(count)"])
@@ -87,9 +87,11 @@ extension BlueZHost {
 
     /// Why no device can be asked for anything over the program's connection any longer. Nil as long as one can.
     var spent: BLEError? {
-        guard lostCalls >= Self.sharedLostCallLimit else { return nil }
+        guard isConnectionKept else { return nil }
+        let count = lostEarlier + (session?.enter { $0.lostCount } ?? 0)
+        guard count >= Self.sharedLostCallLimit else { return nil }
         return BLEError(
-            .failed, "bluetoothd has left \(lostCalls) requests over the program's GDBusConnection unanswered",
+            .failed, "bluetoothd has left \(count) requests over the program's GDBusConnection unanswered",
             isRetryable: false, remedy: "Shut down, and make another backend with a new GDBusConnection.")
     }
 

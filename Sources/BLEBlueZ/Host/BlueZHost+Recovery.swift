@@ -10,7 +10,7 @@ extension BlueZHost {
     func ownerChanged() {
         // This also applies if another process has taken the name, because it does not have the former owner's state.
         // The bus has answered what the former owner had left unanswered.
-        lostCalls = 0
+        lostEarlier = 0
         lose("bluetoothd has stopped")
         recover()
     }

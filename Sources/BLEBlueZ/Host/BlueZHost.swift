@@ -51,9 +51,9 @@ package actor BlueZHost {
     private var isOpen = false
     /// Reconnects to bluetoothd after it or the bus was lost.
     private var recovery: Task<Void, Never>?
-    /// The number of calls over the program's connection that bluetoothd will never answer. The bus counts them until
-    /// bluetoothd stops, over all sessions.
-    var lostCalls = 0
+    /// The number of calls that bluetoothd will never answer, of earlier sessions over the program's connection. The
+    /// bus counts them until bluetoothd stops.
+    var lostEarlier = 0
 
     /// The maximum time for a call that bluetoothd answers without asking a peripheral.
     static let promptly = Duration.seconds(10)
@@ -204,6 +204,7 @@ package actor BlueZHost {
     private func closeBus() async {
         let session = session
         self.session = nil
+        if isConnectionKept { lostEarlier += session?.enter { $0.lostCount } ?? 0 }
         await session?.close()
     }
 
@@ -226,7 +227,7 @@ package actor BlueZHost {
                 let stack = $0.session?.enter { $0.ownerIdentity }
                 $0.tell(.objectsListed(isSameStack: stack == $0.stack))
                 // It may have been restarted while there was no session.
-                if stack != $0.stack { $0.lostCalls = 0 }
+                if stack != $0.stack { $0.lostEarlier = 0 }
                 $0.stack = stack
             }
         }

@@ -155,17 +155,20 @@ extension BlueZCentral {
         guard self.link(path) == link else { return }
         logger.debug("ending a link that has stalled", metadata: ["peripheral": "\(id)", "error": "\(error)"])
         links.setReason(error, path)
+        let delivered = uses.delivered(of: id).map(\.attribute) + sockets.characteristics(of: id)
         do throws(BLEError) {
             try await disconnect(id)
         } catch {
-            // It is still up, and its next end has a reason of its own.
+            guard self.link(path) == link else { return }
+            // It is still up, without notifications, and its end has a reason of its own.
             _ = links.takeReason(path)
             logger.info(
                 "a link that has stalled could not be ended", metadata: ["peripheral": "\(id)", "error": "\(error)"])
+            for characteristic in delivered { report(.notificationsEnded(characteristic, error)) }
             return
         }
         // If other clients use the link, it has ended only for this client.
-        guard links.takeReason(path) != nil else { return }
+        guard self.link(path) == link, links.takeReason(path) != nil else { return }
         report(.linkEnded(id, error))
     }
 }

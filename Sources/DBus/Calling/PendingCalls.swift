@@ -93,17 +93,18 @@ final class PendingCalls: @unchecked Sendable {
     }
 
     /// Fails calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
-    /// them until the connection is closed. Returns the number of all such calls.
-    func lose(_ lost: [PendingCall], _ error: DBusError, over connection: BusConnection) -> Int {
+    /// them until the connection is closed.
+    func lose(_ lost: [PendingCall], _ error: DBusError, over connection: BusConnection) {
         for call in lost where !call.isLost && sent[call.serial] === call {
             call.isLost = true
             gate.lose(call.ticket)
         }
-        let count = gate.lostCount
         for call in lost where call.isLost { complete(call, .failure(error)) }
         sendNext(over: connection)
-        return count
     }
+
+    /// The number of calls that will never be answered.
+    var lostCount: Int { gate.lostCount }
 
     /// Passes an answer or an error to its caller. Returns whether a caller has received it.
     ///

@@ -421,7 +421,9 @@ final class BusConnection: @unchecked Sendable {
     func unanswered(where matches: (PendingCall) -> Bool) -> [PendingCall] { calls.unanswered(where: matches) }
 
     /// Fails calls that will never be answered. Returns the number of all such calls.
-    func lose(_ lost: [PendingCall], _ error: DBusError) -> Int { calls.lose(lost, error, over: self) }
+    var lostCount: Int { calls.lostCount }
+
+    func lose(_ lost: [PendingCall], _ error: DBusError) { calls.lose(lost, error, over: self) }
 
     /// Notes that the answer to a call has been accepted.
     func answered(_ serial: UInt32) { carrier?.answered(serial) }

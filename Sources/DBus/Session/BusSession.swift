@@ -178,7 +178,10 @@ package actor BusSession {
         connection?.unanswered(where: matches) ?? []
     }
 
+    /// The number of calls over the open connection that will never be answered.
+    package var lostCount: Int { connection?.lostCount ?? 0 }
+
     /// Fails calls that will never be answered. They no longer delay other calls for their objects, but the bus counts
-    /// them until the session is closed. Returns the number of all such calls.
-    package func lose(_ lost: [PendingCall], _ error: DBusError) -> Int { connection?.lose(lost, error) ?? 0 }
+    /// them until the session is closed.
+    package func lose(_ lost: [PendingCall], _ error: DBusError) { connection?.lose(lost, error) }
 }

@@ -32,8 +32,17 @@ package struct DBusError: Error, Equatable, Sendable {
 
     package static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
 
-    /// The error of a loop that cannot be used.
-    init(_ error: LoopError) { self.init(error == .exhausted ? .exhausted : .unreachable, message: "\(error)") }
+    /// The error of a loop or a socket that cannot be used.
+    init(_ error: LoopError) {
+        let kind: Kind =
+            switch error {
+            case .cancelled: .cancelled
+            case .exhausted: .exhausted
+            case .ended: .disconnected
+            case .refused: .unreachable
+            }
+        self.init(kind, message: "\(error)")
+    }
 
     /// Returns an error for a served method to answer with.
     package static func remote(_ name: String, _ message: String) -> DBusError {

@@ -229,6 +229,21 @@ struct LostRequestsTests {
         _ = values
     }
 
+    @Test func `notifications that were stopped for a link that could not be ended are not silent`() async throws {
+        let world = try await World()
+        await world.peripheral.setPairing(.display(Passkey(654_321)!))
+        var events = try await world.safe.notifications(Self.plain).events.makeAsyncIterator()
+        await world.daemon.fail("Disconnect", .bluez("Failed", "words"))
+        await #expect(throws: BLEError.self) { try await world.safe.pair() }
+        #expect(await world.daemon.calls["Disconnect"] == 1)
+        guard case .gap = try await events.next() else {
+            Issue.record("no gap")
+            return
+        }
+        try await world.safe.disconnect()
+        await world.end()
+    }
+
     @Test func `a lost read does not stand in the way of a write`() async throws {
         let world = try await World()
         try await world.safe.setTrusted(true)
@@ -394,6 +409,32 @@ struct LostRequestsTests {
         await world.daemon.release()
     }
 
+    @Test func `requests that are answered late do not use up the program's connection`() async throws {
+        let world = try await World(over: .existing)
+        try await world.safe.setTrusted(true)
+        for _ in 1...33 {
+            let read = await world.hangingRead()
+            await world.peripheral.disconnect()
+            await expectError(.disconnected) { try await read.value }
+            await expectError(.failed) { _ = try await world.safe.read(Self.plain) }
+            await world.daemon.release()
+            await until { (try? await world.safe.read(Self.plain)) == [1] }
+        }
+        await world.end()
+    }
+
+    @Test func `calls that were answered meanwhile are not counted as lost`() async throws {
+        let world = try await World(over: .existing)
+        let read = await world.hangingRead()
+        let calls = await world.host.unansweredRequests(world.safe.id)
+        #expect(calls.count == 1)
+        await world.daemon.release()
+        #expect(try await read.value == [1])
+        await world.host.lose(calls, .cancelled)
+        #expect(await world.host.lostCount == 0)
+        await world.end()
+    }
+
     @Test func `a disconnect ends with the device`() async throws {
         let world = try await World()
         try await world.safe.connect()
@@ -418,6 +459,12 @@ struct LostRequestsTests {
 }
 
 extension BlueZHost {
+    fileprivate func unansweredRequests(_ peripheral: Peripheral.ID) -> [PendingCall] {
+        path(of: peripheral).map { unansweredRequests(ofDevice: $0) } ?? []
+    }
+
+    fileprivate var lostCount: Int { lostEarlier + (session?.enter { $0.lostCount } ?? 0) }
+
     /// A peripheral's link ends, and the connection to the bus is lost before anything else runs.
     fileprivate func loseLinkAndBus(_ peripheral: Peripheral.ID) {
         guard let path = path(of: peripheral) else { return }

@@ -168,6 +168,7 @@ struct FakeSubscriberTests {
         let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
         let first = try await world.subscribe(Self.one)
         first.close()
+        await until { await backend.subscribers.socket(of: Self.one, attribute) == nil }
         // Whether the central has unsubscribed is not known yet.
         let late = Task { try await backend.send([1], from: attribute, to: Self.one) }
         await until { await !backend.decisions.isEmpty }

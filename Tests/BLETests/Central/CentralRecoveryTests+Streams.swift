@@ -44,14 +44,15 @@ extension CentralRecoveryTests {
         await bench.backend.script(.disconnect, .hold)
         let disconnecting = Task { [strap] in try await strap.disconnect() }
         await bench.backend.asked(.disconnect)
-        await bench.dropLink()
+        await bench.backend.emit(
+            .linkEnded(strap.id, BLEError(.disconnected, "the link timed out", disconnectReason: .timeout)))
         await bench.backend.release(.disconnect, Bench.error(.disconnectionFailed))
         try await disconnecting.value
         guard case .disconnected(let reason) = try await events.next() else {
             Issue.record("not reported as ended")
             return
         }
-        #expect(reason.code == .disconnected)
+        #expect(reason.disconnectReason == .timeout)
         #expect(await bench.backend.count(.disconnect) == 1)
         try await strap.disconnect()
         #expect(await bench.backend.count(.disconnect) == 1)
@@ -64,6 +65,19 @@ extension CentralRecoveryTests {
         #expect(await bench.backend.count(.disconnect) == 1)
         try await strap.disconnect()
         #expect(await bench.backend.count(.disconnect) == 2)
+        await until { await bench.central.linkCount == 0 }
+    }
+
+    @Test func `a link that ends by itself after a failed attempt is not ended again`() async throws {
+        await bench.backend.script(.discoverServices, .fail(Bench.error(.failed)))
+        await bench.backend.script(.disconnect, .hold)
+        let connecting = Task { [strap] in try await strap.connect() }
+        await bench.backend.asked(.disconnect)
+        await bench.dropLink()
+        await bench.backend.release(.disconnect, Bench.error(.timedOut))
+        await expectError(.failed) { try await connecting.value }
+        try await strap.disconnect()
+        #expect(await bench.backend.count(.disconnect) == 1)
         await until { await bench.central.linkCount == 0 }
     }
 

@@ -99,6 +99,53 @@ import Testing
         try await isCancelled.until { $0 }
     }
 
+    @Test func `a scope ends the link that it has made again`() async throws {
+        try await strap.withConnection { strap in
+            await bench.dropLink()
+            _ = try await strap.read(Bench.level.bytes)
+        }
+        #expect(await strap.connectionState == .disconnected)
+        #expect(await bench.backend.count(.disconnect) == 1)
+    }
+
+    @Test func `a scope does not end a link that it has joined`() async throws {
+        await bench.backend.script(.connect, .hold)
+        let caller = Task { [strap] in try await strap.connect() }
+        await bench.callers(1)
+        let scope = Task { [strap] in try await strap.withConnection { _ in } }
+        await bench.callers(2)
+        await bench.backend.release(.connect)
+        try await scope.value
+        try await caller.value
+        #expect(await strap.connectionState == .connected)
+        #expect(await bench.backend.count(.disconnect) == 0)
+    }
+
+    @Test func `of two scopes, the last one ends the link`() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let hasBegun = SharedValue(false)
+        let second = SharedValue<Task<Void, any Error>?>(nil)
+        try await strap.withConnection { strap in
+            let task = Task {
+                try await strap.withConnection { _ in
+                    hasBegun.change { $0 = true }
+                    for await _ in gate { break }
+                }
+            }
+            second.change { $0 = task }
+            try await hasBegun.until { $0 }
+        }
+        #expect(await strap.connectionState == .connected)
+        open.yield()
+        try await second.value?.value
+        #expect(await strap.connectionState == .disconnected)
+    }
+
+    @Test func `a pairing in a scope does not keep the link`() async throws {
+        try await strap.withConnection { try await $0.pair() }
+        #expect(await strap.connectionState == .disconnected)
+    }
+
     @Test func `a scope does not end a link that it has not made`() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hasBegun = SharedValue(false)

@@ -38,8 +38,11 @@ import Testing
         await bench.dropLink()
         await expectError(.disconnected) { try await late.value }
         try await strap.connect()
+        await bench.backend.script(.read, .fail(Bench.error(.notPermitted)))
+        let next = Task { try await strap.read(Bench.level) }
         await bench.backend.release(.read)
-        await bench.settle()
+        // Its turn comes after the late answer.
+        await expectError(.notPermitted) { try await next.value }
         #expect(try await strap.lastRead(Bench.level) == nil)
         await bench.central.shutDown()
     }

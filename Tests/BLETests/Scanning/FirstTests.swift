@@ -85,6 +85,18 @@ import Testing
         await bench.backend.asked(.stopDiscovery)
     }
 
+    @Test func `a scan for a while counts from when the radio scans`() async throws {
+        await bench.backend.script(.startDiscovery, .hold)
+        let finding = Task { try await bench.central.discoveries(for: .seconds(3)) }
+        await bench.backend.asked(.startDiscovery)
+        bench.clock.advance(by: .seconds(3))
+        await bench.backend.release(.startDiscovery)
+        await bench.clock.sleepers(1, for: .seconds(3))
+        await bench.backend.emit(.advertisementReceived("near", Advertisement(rssi: -40)))
+        bench.clock.advance(by: .seconds(3))
+        #expect(try await finding.value.map(\.peripheral.id.rawValue) == ["near"])
+    }
+
     @Test func `a scan for a while that fails throws`() async throws {
         await bench.backend.script(.startDiscovery, .fail(Bench.error(.unauthorized)))
         await expectError(.unauthorized) { try await bench.central.discoveries(for: .seconds(3)) }
