@@ -114,7 +114,7 @@ extension Central {
     /// Connects for a run. Only the run retries: the configuration's policy is not applied.
     fileprivate func connect(_ id: Peripheral.ID, for run: AutoConnecting.Run) async {
         do throws(BLEError) {
-            try await connect(id, timeout: nil, appliesPolicy: false)
+            try await connectToStay(id, timeout: nil, appliesPolicy: false)
             // The link may have been there before.
             if connectionState(id) == .connected { run.take(.up(id)) }
         } catch {

@@ -14,8 +14,10 @@ extension Central {
     }
 
     /// Establishes the link for a caller that does not want it to end with a scope. While it waits, the link is in use.
-    func connectToStay(_ id: Peripheral.ID, timeout: Duration?) async throws(BLEError) {
-        try await connect(id, timeout: timeout)
+    func connectToStay(
+        _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
+    ) async throws(BLEError) {
+        try await connect(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
         links[id]?.keep()
     }
 
@@ -165,7 +167,7 @@ extension Central {
                     await self?.end(wait)
                 }
             }
-            links[id]?.beginAttempt(attempt)
+            links[id]?.setAttempt(attempt)
         case .cancelAttempt:
             let attempt = links[id]?.attempt
             attempt?.cancel()
@@ -234,6 +236,7 @@ extension Central {
                 wait(on: id, for: obstacle)
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
+            links[id]?.forgetLoss()
             do throws(BLEError) {
                 try await within(backend.limits.connectionTimeout, "establishing the link") {
                     (backend) throws(BLEError) in
@@ -249,7 +252,7 @@ extension Central {
                 }
                 throw error
             }
-            links[id]?.beginDiscovery()
+            links[id]?.forgetLoss()
             let database = try await within(configuration.connectTimeout, "discovering the services") {
                 [weak self] (_) throws(BLEError) in
                 guard let self else { throw .shutDown }
@@ -274,6 +277,8 @@ extension Central {
             // code that cancelled it.
             var mayBeUp = Task.isCancelled ? false : await !isDown(id)
             if links[id]?.loss != nil { mayBeUp = false }
+            // Those that were restored already were stopped with the link.
+            for fanout in links[id]?.subscriptions.interrupt() ?? [] { fanout.interrupt(error) }
             links[id]?.fail(error)
             links[id]?.setObstacle(error.isCancellation ? nil : error)
             links[id]?.voidServices()

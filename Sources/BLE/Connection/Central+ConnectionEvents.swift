@@ -27,6 +27,11 @@ extension Central {
         }
     }
 
+    /// Returns the events of a connection from now on, and whether there is a link now.
+    func connectionFromNow(_ id: Peripheral.ID) -> (events: BoundedStream<ConnectionEvent>, hasLink: Bool) {
+        (connectionEvents(id), connectionState(id) == .connected)
+    }
+
     private func removeStateObserver(_ token: Int, of id: Peripheral.ID) {
         links[id]?.removeStateObserver(token)
         removeLinkIfUnused(id)

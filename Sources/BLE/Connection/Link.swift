@@ -15,7 +15,8 @@ final class Link {
     private var idleTimer: Task<Void, Never>?
     /// The number of `withConnection` calls in progress.
     private var scopes = 0
-    /// Whether the link was made while there were such calls, and no `connect()` has asked for it.
+    /// Whether there was no link, and none was wanted, before the first of these calls, and nobody else has asked for
+    /// one since.
     private var isForScopes = false
     /// Why the last attempt failed, the link ended, or could not be ended.
     private(set) var error: BLEError?
@@ -76,11 +77,7 @@ final class Link {
         event(&machine)
     }
 
-    func beginAttempt(_ task: Task<Void, Never>) {
-        attempt = task
-        loss = nil
-        isForScopes = scopes > 0
-    }
+    func setAttempt(_ task: Task<Void, Never>) { attempt = task }
 
     /// Replaces the timer of the next attempt.
     func setRetryTimer(_ timer: Task<Void, Never>?) {
@@ -102,7 +99,11 @@ final class Link {
 
     func outcomes(of tokens: [Int]) -> [Outcome<Void>] { tokens.compactMap { waiters[$0] } }
 
-    func beginScope() { scopes += 1 }
+    func beginScope() {
+        if scopes == 0 { isForScopes = isIdle }
+        scopes += 1
+    }
+
     func endScope() { scopes -= 1 }
 
     /// Keeps the link beyond the scopes for which it was made.
@@ -133,8 +134,8 @@ final class Link {
 
     // MARK: Services
 
-    /// Begins a discovery, which fails if the link ends meanwhile.
-    func beginDiscovery() { loss = nil }
+    /// Forgets why an earlier link has ended, before one is made, or its services are discovered.
+    func forgetLoss() { loss = nil }
 
     func discovered(_ database: GATTDatabase) {
         self.database = database

@@ -22,8 +22,10 @@ public final class PeripheralValues: Sendable {
         self.peripheral = peripheral
         let store = ValueStore()
         self.store = store
-        let events = await peripheral.connectionEvents()
-        upkeep = Task { await ValueUpdater(peripheral: peripheral, declared: declared, store: store).run(events) }
+        let (events, hasLink) = await peripheral.central.connectionFromNow(peripheral.id)
+        upkeep = Task {
+            await ValueUpdater(peripheral: peripheral, declared: declared, store: store).run(events, hasLink: hasLink)
+        }
     }
 
     deinit { end() }
@@ -46,12 +48,12 @@ public final class PeripheralValues: Sendable {
     public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
         if timeout == nil, case .maintained = await central.policy(peripheral.id) {
-            try await central.connect(peripheral.id, timeout: nil, isPatient: true)
+            try await central.connectToStay(peripheral.id, timeout: nil, isPatient: true)
             return try await store.untilReady()
         }
         let limit = timeout ?? central.configuration.connectTimeout
         let elapsed = Central.stopwatch(central.clock)
-        try await central.connect(peripheral.id, timeout: limit)
+        try await central.connectToStay(peripheral.id, timeout: limit)
         do throws(BLEError) {
             try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
                 BLEError(.timedOut, "becoming ready took longer than \(limit)")
@@ -111,10 +113,11 @@ private struct ValueUpdater {
     let declared: [DeclaredValue]?
     let store: ValueStore
 
-    func run(_ events: BoundedStream<ConnectionEvent>) async {
+    /// - Parameter hasLink: whether there was a link before the first of the events.
+    func run(_ events: BoundedStream<ConnectionEvent>, hasLink: Bool) async {
         await withDiscardingTaskGroup { group in
             do throws(BLEError) {
-                if await peripheral.connectionState == .connected { await makeReady(&group) }
+                if hasLink { await makeReady(&group) }
                 for try await event in events {
                     switch event {
                     case .connected, .servicesChanged: await makeReady(&group)

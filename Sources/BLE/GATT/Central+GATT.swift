@@ -24,7 +24,7 @@ extension Central {
                 // The end of the link cancels this, and the next link has a discovery of its own.
                 do throws(BLEError) {
                     if Task.isCancelled { throw .cancelled }
-                    links[id]?.beginDiscovery()
+                    links[id]?.forgetLoss()
                     let database = try await within(configuration.connectTimeout, "discovering the services") {
                         [weak self] (_) throws(BLEError) in
                         guard let self else { throw .shutDown }

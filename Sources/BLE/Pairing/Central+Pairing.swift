@@ -21,18 +21,15 @@ extension Central {
         } else if links[id]?.isIdle ?? true {
             links[id]?.pairing.makeLinkOnlyToPair()
         }
-        // Not from the beginning: the link is not made for this scope.
-        var isInScope = false
+        link(id).beginScope()
         defer {
-            if isInScope { links[id]?.endScope() }
+            links[id]?.endScope()
             considerIdle(id)
             removeLinkIfUnused(id)
         }
         do throws(BLEError) {
             let (left, limit) = (rest(), configuration.connectTimeout)
             try await establish(id, timeout: min(left, limit), of: left < limit ? timeout : nil)
-            link(id).beginScope()
-            isInScope = true
             // Not failed by the end of the link: the backend's error is more specific. A backend may have to end the
             // link with the pairing, which the caller must not use meanwhile.
             try await perform(

@@ -247,10 +247,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// Ends the link for all programs, which takes about 2 s.
     public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
         guard let path = knownPath(of: central), isConnected(path) else { return }
-        let link = links[path]
+        let link = objects.devices[path]?.link
         var disconnect = BlueZ.call(path, BlueZ.device, "Disconnect")
         // While this call waits for its turn, the link may end by itself.
-        disconnect.onTurn = { link?.isUp == false ? MethodReply() : nil }
+        disconnect.onTurn = { [weak self] in
+            self?.assumeIsolated { $0.objects.devices[path]?.link == link ? nil : MethodReply() } ?? nil
+        }
         do throws(BLEError) {
             _ = try await host.call(disconnect, during: .disconnection)
         } catch {

@@ -420,9 +420,10 @@ final class BusConnection: @unchecked Sendable {
     /// Returns the calls that were sent and may still be answered.
     func unanswered(where matches: (PendingCall) -> Bool) -> [PendingCall] { calls.unanswered(where: matches) }
 
-    /// Fails calls that will never be answered. Returns the number of all such calls.
+    /// The number of calls that will never be answered.
     var lostCount: Int { calls.lostCount }
 
+    /// Fails calls that will never be answered.
     func lose(_ lost: [PendingCall], _ error: DBusError) { calls.lose(lost, error, over: self) }
 
     /// Notes that the answer to a call has been accepted.

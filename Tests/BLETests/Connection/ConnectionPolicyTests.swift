@@ -141,9 +141,24 @@ import Testing
         #expect(await strap.connectionState == .disconnected)
     }
 
-    @Test func `a pairing in a scope does not keep the link`() async throws {
+    @Test func `a pairing neither makes a link for a scope nor keeps one`() async throws {
         try await strap.withConnection { try await $0.pair() }
         #expect(await strap.connectionState == .disconnected)
+        try await strap.unpair()
+        try await strap.pair()
+        try await strap.withConnection { _ in }
+        #expect(await strap.connectionState == .connected)
+    }
+
+    @Test func `a scope does not end a link that was wanted before it, even if it is another one by then`() async throws
+    {
+        try await strap.connect()
+        try await strap.withConnection { strap in
+            await bench.dropLink()
+            _ = try await strap.read(Bench.level.bytes)
+        }
+        #expect(await strap.connectionState == .connected)
+        #expect(await bench.backend.count(.disconnect) == 0)
     }
 
     @Test func `a scope does not end a link that it has not made`() async throws {
