@@ -69,7 +69,7 @@ extension BlueZCentral {
     ) async -> Result<[UInt8], BLEError> {
         do throws(BLEError) {
             return .success(
-                try await persisting(at: object.path, after: failure) { () throws(BLEError) in
+                try await persisting(at: object.path, isRead: operation.isRead, after: failure) { () throws(BLEError) in
                     try await self.attempt(
                         operation.call(at: object.path), operation, during: operation.kind(on: object))
                 })
@@ -168,6 +168,13 @@ extension AttributeOperation {
         switch self {
         case .read, .readDescriptor: .request
         case .write, .writeDescriptor: object.writing
+        }
+    }
+
+    fileprivate var isRead: Bool {
+        switch self {
+        case .read, .readDescriptor: true
+        case .write, .writeDescriptor: false
         }
     }
 

@@ -24,7 +24,7 @@ extension FailureTests {
         (.bluez("InvalidArguments", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
         (.bluez("InvalidValueLength", "Invalid Length"), .invalidLength, .invalidAttributeValueLength),
         (.bluez("Failed", "Operation failed with ATT error: 0x80"), .attributeError, ATTError(rawValue: 0x80)),
-        (.bluez("Failed", "Operation failed with ATT error: 0x0e"), .attributeError, .unlikelyError),
+        (.bluez("Failed", "Operation failed with ATT error: 0x11"), .attributeError, .insufficientResources),
         (.bluez("Failed", "Not connected"), .disconnected, nil),
         (.bluez("Failed", ""), .failed, nil),
         (.bluez("NotConnected", "Not Connected"), .disconnected, nil),

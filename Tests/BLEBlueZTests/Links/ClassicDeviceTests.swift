@@ -39,6 +39,7 @@ struct ClassicDeviceTests {
             await expectNotSupported(headset, cause: .notSupported)
             // Its services are known by then.
             await world.daemon.release()
+            await until { await headset.central.knownPeripherals().allSatisfy { !$0.isConnected } }
             await expectNotSupported(headset, cause: .notSupported)
         }
     }

@@ -171,6 +171,22 @@ struct PairingTests {
         await central.shutDown()
     }
 
+    @Test func `a read that bluetoothd fails because a pairing begins is repeated once`() async throws {
+        let world = try await World()
+        let central = try await world.central()
+        let lock = try await central.find(world.grip.id)
+        try await lock.connect()
+        let unlikely = DBusError.bluez("Failed", "Operation failed with ATT error: 0x0e")
+        await world.daemon.fail("ReadValue", unlikely)
+        #expect(try await lock.read(.lockSecret) == [1])
+        #expect(await world.daemon.calls["ReadValue"] == 2)
+        // It is paired by now, so this is the peripheral's answer.
+        await world.daemon.fail("ReadValue", unlikely)
+        let error = await expectError(.attributeError) { try await lock.read(.lockSecret) }
+        #expect(error?.attError == .unlikelyError)
+        await central.shutDown()
+    }
+
     @Test func `a link that cannot be ended after a failed pairing is not taken for one that has ended`() async throws {
         let world = try await World(minorVersion: 82)
         await world.grip.setPairing(.display(Passkey(654_321)!))
