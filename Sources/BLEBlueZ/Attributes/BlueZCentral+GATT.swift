@@ -25,12 +25,9 @@ extension BlueZCentral {
 
     /// Calls a method of the attribute at a path, and retries briefly while another client uses the attribute.
     ///
-    /// - Parameters:
-    ///   - isRead: whether the method only reads, so that a repetition does no harm.
-    ///   - failure: the error of the first attempt, if that was made, and the time at which it began.
+    /// - Parameter failure: the error of the first attempt, if that was made, and the time at which it began.
     func persisting<Value>(
-        at path: String, isRead: Bool = false, within limit: Duration? = nil,
-        after failure: (error: BLEError, start: Duration)? = nil,
+        at path: String, within limit: Duration? = nil, after failure: (error: BLEError, start: Duration)? = nil,
         _ call: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         var (failure, start) = (failure?.error, failure?.start ?? .zero)
@@ -50,12 +47,6 @@ extension BlueZCentral {
             try await host.fence()
             guard let device = ObjectTree.device(ofAttribute: path), isConnected(device) else {
                 throw BLEError(.disconnected, "the link ended", cause: error)
-            }
-            // If an attribute requires more security, bluetoothd begins to pair and repeats the request, sometimes
-            // before the kernel lets it send (`can_write_data` in its `src/shared/att.c`). It then fails the call with
-            // this error, and the pairing goes on.
-            if isRead, error.attError == .unlikelyError, waited == .zero, elapsed() - start < .seconds(1) {
-                return objects.devices[device]?.isPaired == false
             }
             return error.code == .busy && waited < limit ?? Self.limit(error)
         }

@@ -22,11 +22,22 @@ extension BlueZCentral {
         }
         let start = elapsed()
         let number = calls.next()
-        begin(call, number, operation, during: operation.kind(on: object)) { [self] result in
+        let kind = operation.kind(on: object)
+        let finish: @Sendable (Result<[UInt8], BLEError>) -> Void = { [self] result in
             switch result {
             case .failure(let error) where error.code != .cancelled:
                 enter { $0.persist(number, operation, at: object, after: (error, start), completion) }
             case .success, .failure: completion(result)
+            }
+        }
+        begin(call, number, operation, during: kind) { [self] result in
+            guard case .failure(let error) = result, operation.isRead, error.attError == .unlikelyError else {
+                return finish(result)
+            }
+            enter { central in
+                guard central.mayHaveBegunPairing(object.path, since: start) else { return finish(result) }
+                // At once: the prompt of the pairing must find an operation that waits for it.
+                central.begin(call, number, operation, during: kind, completion: finish)
             }
         }
         return { [self] in
@@ -35,6 +46,14 @@ extension BlueZCentral {
                 central.fail(number, .cancelled)
             }
         }
+    }
+
+    /// Whether an operation may have failed with 0x0e because bluetoothd has begun to pair. If an attribute requires
+    /// more security, bluetoothd pairs and repeats the request, sometimes before the kernel lets it send
+    /// (`can_write_data` in its `src/shared/att.c`). It then fails the call, and the pairing goes on.
+    private func mayHaveBegunPairing(_ path: String, since start: Duration) -> Bool {
+        guard elapsed() - start < .seconds(1), let device = ObjectTree.device(ofAttribute: path) else { return false }
+        return isConnected(device) && objects.devices[device]?.isPaired == false
     }
 
     /// Returns the call of an operation's method. The call that reads a characteristic is made once and kept.
@@ -69,7 +88,7 @@ extension BlueZCentral {
     ) async -> Result<[UInt8], BLEError> {
         do throws(BLEError) {
             return .success(
-                try await persisting(at: object.path, isRead: operation.isRead, after: failure) { () throws(BLEError) in
+                try await persisting(at: object.path, after: failure) { () throws(BLEError) in
                     try await self.attempt(
                         operation.call(at: object.path), operation, during: operation.kind(on: object))
                 })
