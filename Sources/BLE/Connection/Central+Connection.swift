@@ -8,8 +8,7 @@ extension Central {
     func connect(
         _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
     ) async throws(BLEError) {
-        // The caller wants the link for more than pairing.
-        links[id]?.pairing.keepLink()
+        links[id]?.useBeyondPairing()
         try await establish(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
     }
 
@@ -17,7 +16,8 @@ extension Central {
     func connectToStay(
         _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
     ) async throws(BLEError) {
-        try await connect(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
+        links[id]?.pairing.keepLink()
+        try await establish(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
         links[id]?.keep()
     }
 
@@ -50,6 +50,7 @@ extension Central {
     func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
         // A cancelled task does not wait, but its link is still ended.
         if isShutDown { throw .shutDown }
+        links[id]?.leaveToScopes()
         let outcome = Outcome<Void>()
         let waiter = token()
         let deadline = deadline(configuration.operationTimeout, "disconnecting", outcome)

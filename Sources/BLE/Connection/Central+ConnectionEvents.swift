@@ -27,9 +27,25 @@ extension Central {
         }
     }
 
-    /// Returns the events of a connection from now on, and whether there is a link now.
-    func connectionFromNow(_ id: Peripheral.ID) -> (events: BoundedStream<ConnectionEvent>, hasLink: Bool) {
-        (connectionEvents(id), connectionState(id) == .connected)
+    /// Returns the events that declared values follow, from now on.
+    func connectionEvents(_ id: Peripheral.ID, for values: ValueStore) -> BoundedStream<ConnectionEvent> {
+        if !isShutDown { link(id).add(values) }
+        return connectionEvents(id)
+    }
+
+    /// The number of the link that is up. Nil if none is. While the events are observed, no number comes twice.
+    func linkNumber(_ id: Peripheral.ID) -> Int? { links[id]?.number }
+
+    /// Performs work that must not wait for another link than that with the number. Throws `disconnected` if that link
+    /// has ended.
+    func onLink<Value: Sendable>(
+        _ number: Int, of id: Peripheral.ID,
+        _ work: @Sendable (isolated Central, Peripheral.ID) async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        guard linkNumber(id) == number else {
+            throw BLEError(.disconnected, "the link has ended", peripheral: id, disconnectReason: .unknown)
+        }
+        return try await work(self, id)
     }
 
     private func removeStateObserver(_ token: Int, of id: Peripheral.ID) {

@@ -61,7 +61,7 @@ extension Central {
     func beginScope(_ id: Peripheral.ID) async throws(BLEError) {
         link(id).beginScope()
         do throws(BLEError) {
-            try await connect(id, timeout: nil)
+            try await establish(id, timeout: nil)
         } catch {
             await endScope(id)
             throw error

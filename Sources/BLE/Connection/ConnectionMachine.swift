@@ -121,6 +121,14 @@ struct ConnectionMachine {
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
     var isIdle: Bool { state == .disconnected && !isMaintained && callers.isEmpty }
 
+    /// Whether there is a link that is not being ended, or one is requested.
+    var isWanted: Bool {
+        switch phase {
+        case .connecting, .connected: true
+        case .disconnected, .disconnecting: isMaintained || !callers.isEmpty
+        }
+    }
+
     private mutating func start() -> [Action] {
         let actions = cancelRetry()
         phase = .connecting

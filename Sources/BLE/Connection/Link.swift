@@ -15,9 +15,11 @@ final class Link {
     private var idleTimer: Task<Void, Never>?
     /// The number of `withConnection` calls in progress.
     private var scopes = 0
-    /// Whether there was no link, and none was wanted, before the first of these calls, and nobody else has asked for
-    /// one since.
+    /// Whether only these calls want the link: none was wanted before the first of them, or `disconnect` was called
+    /// since, and nobody has called `connect` after that.
     private var isForScopes = false
+    /// The declared values of the peripheral.
+    private var valueStores: [() -> ValueStore?] = []
     /// Why the last attempt failed, the link ended, or could not be ended.
     private(set) var error: BLEError?
     /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is
@@ -61,6 +63,8 @@ final class Link {
     // MARK: The machine
 
     var state: ConnectionState { machine.state }
+    /// The number of the link that is up. Nil if none is.
+    var number: Int? { state == .connected ? machine.attempt : nil }
     /// Whether the link is reestablished automatically.
     var isMaintained: Bool { machine.isMaintained }
     /// The policy set for this peripheral. Nil if the configuration's policy applies.
@@ -69,8 +73,8 @@ final class Link {
     var mayBeUp: Bool { machine.mayBeUp }
     /// Whether the link has ended while it was being ended.
     var hasEnded: Bool { machine.hasEnded }
-    /// Whether there is no link, and none is wanted.
-    var isIdle: Bool { machine.isIdle }
+    /// Whether there is a link that is not being ended, or one is requested.
+    var isWanted: Bool { machine.isWanted }
 
     /// Passes an event to the machine. Returns the actions to perform.
     func send(_ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) -> [ConnectionMachine.Action] {
@@ -100,22 +104,38 @@ final class Link {
     func outcomes(of tokens: [Int]) -> [Outcome<Void>] { tokens.compactMap { waiters[$0] } }
 
     func beginScope() {
-        if scopes == 0 { isForScopes = isIdle }
+        if scopes == 0 { isForScopes = !machine.isWanted }
         scopes += 1
     }
 
     func endScope() { scopes -= 1 }
 
+    var isInScope: Bool { scopes > 0 }
+
     /// Keeps the link beyond the scopes for which it was made.
     func keep() { isForScopes = false }
 
+    /// Leaves the link, and those that follow it, to the scopes in progress.
+    func leaveToScopes() { isForScopes = true }
+
     /// Whether the link was made for scopes that have ended.
-    var hasOutlastedItsScopes: Bool { isForScopes && isUnused }
+    var hasOutlastedItsScopes: Bool { isForScopes && isUnused && !valueStores.contains { $0()?.hasEnded == false } }
 
     /// Whether there is a link that is not used.
     var isUnused: Bool {
         state == .connected && scopes == 0 && waiters.isEmpty && handlerTask == nil && !operations.isAny
-            && subscriptions.isEmpty && writers.isEmpty && channels.isEmpty
+            && subscriptions.isEmpty && writers.isEmpty && channels.isEmpty && !pairing.isInProgress
+    }
+
+    /// Keeps a link that was made only to pair, for a caller that uses it. During a scope, it is used for the scope.
+    func useBeyondPairing() {
+        if scopes == 0 { pairing.keepLink() }
+    }
+
+    /// Adds values that want a link for as long as they live.
+    func add(_ values: ValueStore) {
+        valueStores.removeAll { $0()?.hasEnded != false }
+        valueStores.append { [weak values] in values }
     }
 
     /// Replaces the timer that ends an unused link.

@@ -22,9 +22,9 @@ public final class PeripheralValues: Sendable {
         self.peripheral = peripheral
         let store = ValueStore()
         self.store = store
-        let (events, hasLink) = await peripheral.central.connectionFromNow(peripheral.id)
+        let events = await peripheral.central.connectionEvents(peripheral.id, for: store)
         upkeep = Task {
-            await ValueUpdater(peripheral: peripheral, declared: declared, store: store).run(events, hasLink: hasLink)
+            await ValueUpdater(peripheral: peripheral, declared: declared, store: store).run(events)
         }
     }
 
@@ -48,12 +48,12 @@ public final class PeripheralValues: Sendable {
     public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
         if timeout == nil, case .maintained = await central.policy(peripheral.id) {
-            try await central.connectToStay(peripheral.id, timeout: nil, isPatient: true)
+            try await central.connect(peripheral.id, timeout: nil, isPatient: true)
             return try await store.untilReady()
         }
         let limit = timeout ?? central.configuration.connectTimeout
         let elapsed = Central.stopwatch(central.clock)
-        try await central.connectToStay(peripheral.id, timeout: limit)
+        try await central.connect(peripheral.id, timeout: limit)
         do throws(BLEError) {
             try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
                 BLEError(.timedOut, "becoming ready took longer than \(limit)")
@@ -107,25 +107,33 @@ public final class PeripheralValues: Sendable {
 }
 
 /// Reads and subscribes to the declared values on each link.
-private struct ValueUpdater {
+struct ValueUpdater {
     let peripheral: Peripheral
     /// The declared values. Nil for all readable values.
     let declared: [DeclaredValue]?
     let store: ValueStore
 
-    /// - Parameter hasLink: whether there was a link before the first of the events.
-    func run(_ events: BoundedStream<ConnectionEvent>, hasLink: Bool) async {
+    /// Events only tell that something has changed: another link may be up by the time they are handled.
+    func run(_ events: BoundedStream<ConnectionEvent>) async {
         await withDiscardingTaskGroup { group in
             do throws(BLEError) {
-                if hasLink { await makeReady(&group) }
+                var link = await number
+                if let link { await makeReady(link, &group) }
                 for try await event in events {
-                    switch event {
-                    case .connected, .servicesChanged: await makeReady(&group)
-                    case .disconnected(let error), .disconnectFailed(let error), .connectFailed(let error, _):
+                    let now = await number
+                    if let now, now == link {
+                        if case .servicesChanged = event { await makeReady(now, &group) }
+                        continue
+                    }
+                    if let error = Self.end(of: link, event, now) {
                         let isMaintained = await isMaintained
                         if !isMaintained { store.releaseReaders() }
                         store.linkEnded(error, isMaintained: isMaintained)
-                    case .connecting, .waiting: break
+                        link = nil
+                    }
+                    if let now {
+                        await makeReady(now, &group)
+                        link = now
                     }
                 }
             } catch {
@@ -135,6 +143,23 @@ private struct ValueUpdater {
         }
     }
 
+    /// Returns why the link, or the attempt to make one, has ended by the time of an event. Nil if it has not, or if
+    /// another event will tell.
+    private static func end(of link: Int?, _ event: ConnectionEvent, _ now: Int?) -> BLEError? {
+        let error: BLEError? =
+            switch event {
+            case .disconnected(let error), .disconnectFailed(let error), .connectFailed(let error, _): error
+            case .connecting, .connected, .servicesChanged, .waiting: nil
+            }
+        if now == nil { return error }
+        return link == nil ? nil : error ?? BLEError(.disconnected, "the link ended", disconnectReason: .unknown)
+    }
+
+    /// The number of the link that is up. Nil if none is.
+    private var number: Int? {
+        get async { await peripheral.central.linkNumber(peripheral.id) }
+    }
+
     private var isMaintained: Bool {
         get async {
             if case .maintained = await peripheral.connectionPolicy { return true }
@@ -142,14 +167,15 @@ private struct ValueUpdater {
         }
     }
 
-    private func makeReady(_ group: inout DiscardingTaskGroup) async {
+    private func makeReady(_ link: Int, _ group: inout DiscardingTaskGroup) async {
         store.begin()
         do throws(BLEError) {
-            let database = try await peripheral.services()
+            let database = try await onLink(link) { (central, id) throws(BLEError) in try await central.services(id) }
             let declared = declared ?? DeclaredValue.allReadable(of: database)
-            for value in declared where value.isNotified { try await listen(to: value, &group) }
-            for value in declared where value.isRead { try await read(value.key) }
-            store.becomeReady()
+            for value in declared where value.isNotified { try await listen(to: value, link, &group) }
+            let keys = declared.filter(\.isRead).map(\.key)
+            for key in keys { try await read(key, link) }
+            while let key = store.becomeReady(having: keys) { try await read(key, link) }
         } catch {
             // The end of the link also arrives as an event, which shows whether another link follows.
             let isConnected = await peripheral.connectionState == .connected
@@ -158,15 +184,24 @@ private struct ValueUpdater {
         }
     }
 
-    private func listen(to value: DeclaredValue, _ group: inout DiscardingTaskGroup) async throws(BLEError) {
+    /// Performs work that must not wait for another link than that with the number.
+    private func onLink<Value: Sendable>(
+        _ link: Int, _ work: @Sendable (isolated Central, Peripheral.ID) async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        try await peripheral.central.onLink(link, of: peripheral.id, work)
+    }
+
+    private func listen(
+        to value: DeclaredValue, _ link: Int, _ group: inout DiscardingTaskGroup
+    ) async throws(BLEError) {
         let key = value.key
         // A stream that survived the gap continues.
         guard let reader = store.becomeReader(of: key) else { return }
         do throws(BLEError) {
             // Does not wait for a link: the next link starts its own subscriptions.
-            let packets = try await peripheral.central.subscribe(
-                to: key, of: peripheral.id, overflow: .dropOldest(capacity: 256), timeout: nil
-            ).packets
+            let packets = try await onLink(link) { (central, id) throws(BLEError) in
+                try await central.subscribe(to: key, of: id, overflow: .dropOldest(capacity: 256), timeout: nil)
+            }.packets
             let stream = NotificationStream<[UInt8]>(packets: packets, decode: { $0 })
             group.addTask { [store] in
                 do throws(BLEError) {
@@ -178,7 +213,7 @@ private struct ValueUpdater {
                             let isConnected = await peripheral.connectionState == .connected
                             guard store.gap(in: key, isConnected: isConnected) else { continue }
                             // A value that was read before the gap may have changed in it.
-                            if value.isRead, store.isReady { try? await read(key) }
+                            if value.isRead, store.isReady, let link = await number { try? await read(key, link) }
                         }
                     }
                     store.stopReading(key, reader)
@@ -194,10 +229,13 @@ private struct ValueUpdater {
         }
     }
 
-    private func read(_ key: CharacteristicKey) async throws(BLEError) {
+    private func read(_ key: CharacteristicKey, _ link: Int) async throws(BLEError) {
         do throws(BLEError) {
             let revision = store.revision(of: key)
-            store.read(try await peripheral.read(key.bytes), for: key, since: revision)
+            let value = try await onLink(link) { (central, id) throws(BLEError) in
+                try await central.read(key, of: id, timeout: nil)
+            }
+            store.read(value, for: key, since: revision)
         } catch {
             try note(error, for: key)
         }

@@ -25,6 +25,8 @@ final class ValueStore: Sendable {
         var interrupted: Set<CharacteristicKey> = []
         /// The keys whose gap was reported before the end of the link.
         var announced: Set<CharacteristicKey> = []
+        /// The keys whose values a gap has erased since the current link began to be made ready.
+        var erased: Set<CharacteristicKey> = []
         /// Whether the end of a link is yet to come.
         var hasLink = false
         var isReady = false
@@ -57,6 +59,7 @@ final class ValueStore: Sendable {
     private let state = Mutex(State())
 
     var isReady: Bool { state.withLock { $0.isReady } }
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
     var failures: [CharacteristicKey: BLEError] { state.withLock { $0.failures } }
 
     func value(_ key: CharacteristicKey) -> [UInt8]? {
@@ -83,8 +86,9 @@ final class ValueStore: Sendable {
     /// ended. The same value again is not a change.
     func read(_ value: [UInt8], for key: CharacteristicKey, since revision: Int) {
         state.withLock { state in
-            guard state.revision(of: key) == revision, state.values[key] != value else { return }
-            state.set(value, for: key)
+            guard state.revision(of: key) == revision else { return }
+            state.erased.remove(key)
+            if state.values[key] != value { state.set(value, for: key) }
         }
     }
 
@@ -103,6 +107,7 @@ final class ValueStore: Sendable {
                 return false
             }
             state.set(nil, for: key)
+            if !state.isReady { state.erased.insert(key) }
             return true
         }
     }
@@ -155,18 +160,25 @@ final class ValueStore: Sendable {
             state.failure = nil
             state.failures = [:]
             state.announced = []
+            state.erased = []
             state.hasLink = true
         }
     }
 
-    func becomeReady() {
-        let waiters: [Int: Outcome<Void>] = state.withLock { state in
-            guard state.end == nil else { return [:] }
+    /// Becomes ready, unless a gap has erased one of the values that were read: returns one that must be read again.
+    @discardableResult func becomeReady(having keys: [CharacteristicKey] = []) -> CharacteristicKey? {
+        let (erased, waiters): (CharacteristicKey?, [Int: Outcome<Void>]) = state.withLock { state in
+            guard state.end == nil else { return (nil, [:]) }
+            if let key = keys.first(where: state.erased.contains) {
+                state.erased.remove(key)
+                return (key, [:])
+            }
             state.isReady = true
             defer { state.waiters = [:] }
-            return state.waiters
+            return (nil, state.waiters)
         }
         for waiter in waiters.values { waiter.deliver(.success(())) }
+        return erased
     }
 
     /// Handles the end of the link. Waiting callers keep waiting if another link follows.

@@ -171,7 +171,7 @@ extension Central {
             guard !central.isShutDown, let link = central.links[id], link.state == .connected,
                 let target = link.target(key), target.allows(operation)
             else { return nil }
-            link.pairing.keepLink()
+            link.useBeyondPairing()
             return central.begin(operation, on: target, timeout: timeout)
         }
     }

@@ -16,14 +16,13 @@ extension Central {
         } catch  where error.code == .peripheralNotFound {
             // The system does not know it, so there is no bond.
         }
-        link(id).pairing.addCaller()
+        let link = link(id)
         if case .maintained = policy(id) {
-        } else if links[id]?.isIdle ?? true {
-            links[id]?.pairing.makeLinkOnlyToPair()
+        } else if !link.isWanted {
+            link.pairing.makeLinkOnlyToPair()
         }
-        link(id).beginScope()
+        link.pairing.addCaller()
         defer {
-            links[id]?.endScope()
             considerIdle(id)
             removeLinkIfUnused(id)
         }
@@ -40,7 +39,10 @@ extension Central {
             pairingEnded(id)
         } catch {
             let isLast = pairingEnded(id)
-            if isLast, links[id]?.pairing.keepLink() == true { try? await disconnect(id) }
+            if isLast, let link = links[id], link.pairing.keepLink() {
+                // Scopes that have joined end it with the last of them.
+                if link.isInScope { link.leaveToScopes() } else { try? await disconnect(id) }
+            }
             throw error.at(id)
         }
     }

@@ -39,7 +39,7 @@ extension BlueZCentral {
             if error.code == .cancelled { return false }
             if error.code == .pairingRequired { throw securityError(error, path) }
             // bluetoothd reports this error if the peripheral has not answered within the Attribute Protocol's limit.
-            if error.attError == .unlikelyError, elapsed() - start >= Self.transactionTimeout - .seconds(1) {
+            if error.attError == .unlikelyError, elapsed() - start >= Self.silence {
                 throw BLEError(
                     .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
             }
@@ -57,6 +57,8 @@ extension BlueZCentral {
     /// The Attribute Protocol's time limit for an answer (Core Specification 5.4, volume 3, part F, section 3.3.3),
     /// after which the link is ended.
     private static let transactionTimeout = Duration.seconds(30)
+    /// The time after which a failure with 0x0e means that the peripheral has not answered.
+    static let silence = transactionTimeout - .seconds(1)
 
     /// Returns the error for the answer "Not paired" of a device that is paired.
     private func securityError(_ error: BLEError, _ path: String) -> BLEError {

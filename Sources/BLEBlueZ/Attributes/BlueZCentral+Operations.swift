@@ -52,7 +52,7 @@ extension BlueZCentral {
     /// more security, bluetoothd pairs and repeats the request, sometimes before the kernel lets it send
     /// (`can_write_data` in its `src/shared/att.c`). It then fails the call, and the pairing goes on.
     private func mayHaveBegunPairing(_ path: String, since start: Duration) -> Bool {
-        guard elapsed() - start < .seconds(1), let device = ObjectTree.device(ofAttribute: path) else { return false }
+        guard elapsed() - start < Self.silence, let device = ObjectTree.device(ofAttribute: path) else { return false }
         return isConnected(device) && objects.devices[device]?.isPaired == false
     }
 

@@ -32,6 +32,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     let waits = ObjectWaits()
 
     var links = OwnLinks()
+    /// Why Classic devices were refused, with the links on which bluetoothd asked for their services, by path.
+    var refusals: [String: (link: ObjectTree.LinkIdentity, error: BLEError)] = [:]
     var discovery = DiscoverySession()
     /// The object of each attribute, set when services are discovered.
     var attributes = AttributeTable<AttributeObject>()
@@ -187,6 +189,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         formerPeripherals.formUnion(former.peripherals(onAdapter: adapterPath).map(\.id))
         voidDiscovery()
         links.stackLost()
+        refusals = [:]
         attributes = AttributeTable()
         uses = NotificationUses()
         sockets.forgetAcquisitions()

@@ -17,6 +17,7 @@ extension BlueZCentral {
         try await recoverLostRequests(known)
         let path = try path(of: peripheral)
         links.adopt(peripheral, isConnected: isConnected(path))
+        if let refusal = refusals[path], refusal.link == link(path), isBare(path) { throw refusal.error }
         guard !isConnected(path) else { return }
         try await Self.backoff.retry(clock: configuredClock) { () throws(BLEError) in
             do throws(BLEError) {
@@ -26,8 +27,10 @@ extension BlueZCentral {
                 if error.code == .busy { links.remove(peripheral) }
                 try await host.refresh(path)
                 // bluetoothd has connected to a Classic device for its services, and keeps that link for 2 s.
-                if error.code == .notSupported, objects.devices[path]?.advertisement.deviceClass != nil {
-                    throw Self.classic(error)
+                if error.code == .notSupported, isClassic(path) {
+                    let refusal = Self.classic(error)
+                    if let link = link(path), isBare(path) { refusals[path] = (link, refusal) }
+                    throw refusal
                 }
                 if Self.isAborted(error) { await settle(path) }
                 if !isConnected(path) { throw error }
@@ -46,6 +49,11 @@ extension BlueZCentral {
     /// How long to retry after an error that bluetoothd caused itself: three attempts.
     private static let connectLimit = Duration.milliseconds(600)
     private static let backoff = Backoff(initial: .milliseconds(200), factor: 2, maximum: .seconds(5))
+
+    /// Whether the services of a device are resolved, and there are none.
+    private func isBare(_ path: String) -> Bool {
+        objects.devices[path]?.areServicesResolved == true && objects.database(ofDevice: path).database.isEmpty
+    }
 
     private func callConnect(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) {
         if isConnected(path) { return }
@@ -184,6 +192,7 @@ extension BlueZCentral {
     /// Handles the end of a device's link, or the removal of a connected device.
     func linkEnded(_ path: String, _ address: String, _ end: ObjectTree.LinkEnd?) {
         findLostRequests(path)
+        refusals[path] = nil
         let own = links.takeReason(path)
         let error =
             own

@@ -38,12 +38,17 @@ extension BlueZCentral {
                 return found?.database.isEmpty == false ? found : nil
             }
         } catch {
+            // bluetoothd does not report the services of a link over Classic, nor which transport a link uses. A link
+            // to find them, for any program, lasts 2 s.
+            if error.code == .disconnected, isClassic(path) { throw Self.classic(error) }
             guard error.code == .timedOut, let found = try resolvedNow(path) else { throw error }
-            // bluetoothd does not report the services of a link over Classic, nor which transport a link uses.
-            guard objects.devices[path]?.advertisement.deviceClass == nil else { throw Self.classic() }
+            guard !isClassic(path) else { throw Self.classic() }
             return found
         }
     }
+
+    /// Whether a device has Bluetooth Classic.
+    func isClassic(_ path: String) -> Bool { objects.devices[path]?.advertisement.deviceClass != nil }
 
     /// The error for a device to which bluetoothd connects over Bluetooth Classic.
     static func classic(_ cause: BLEError? = nil) -> BLEError {

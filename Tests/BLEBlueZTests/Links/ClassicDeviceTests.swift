@@ -30,17 +30,36 @@ struct ClassicDeviceTests {
         #expect((error?.cause as? BLEError)?.code == cause)
     }
 
-    @Test(arguments: [true, false])
-    func `a connect is not supported, and fails at once, also while the link for its services is up`(isUp: Bool)
-        async throws
-    {
+    @Test func `a connect is refused at once, also while the link for the device's services is up`() async throws {
         try await withHeadset { world, headset in
-            if isUp { await world.daemon.hang("Disconnected") }
+            await world.daemon.hang("Disconnected")
             await expectNotSupported(headset, cause: .notSupported)
+            #expect(await world.daemon.hungCount == 1)
+            await expectNotSupported(headset, cause: .notSupported)
+            #expect(await world.daemon.calls["Connect"] == 1)
             // Its services are known by then.
             await world.daemon.release()
             await until { await headset.central.knownPeripherals().allSatisfy { !$0.isConnected } }
             await expectNotSupported(headset, cause: .notSupported)
+            #expect(await world.daemon.calls["Connect"] == 2)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a link that another program has caused for its services is none, also if it ends meanwhile`(ends: Bool)
+        async throws
+    {
+        try await withHeadset { world, headset in
+            await world.daemon.hang("Disconnected")
+            await expectNotSupported(headset, cause: .notSupported)
+            let clock = ManualClock()
+            let other = try await world.makeCentral(.quiet(clock: clock))
+            let connecting = Task { try await other.peripheral(headset.id).connect(timeout: .seconds(3600)) }
+            await clock.sleepers(1, for: .seconds(1))
+            if ends { await world.daemon.release() } else { clock.advance(by: .seconds(1)) }
+            await expectError(.notSupported) { try await connecting.value }
+            await world.daemon.release()
+            await other.shutDown()
         }
     }
 

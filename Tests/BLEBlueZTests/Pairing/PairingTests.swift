@@ -187,6 +187,44 @@ struct PairingTests {
         await central.shutDown()
     }
 
+    @Test(arguments: [1, 28])
+    func `a read that fails with 0x0e after a while is repeated once, and then it is the peripheral's error`(
+        seconds: Int
+    ) async throws {
+        let world = try await World()
+        let clock = ManualClock()
+        let central = try await world.bluetooth.makeCentral(.quiet(clock: clock))
+        let lock = try await central.find(world.grip.id)
+        try await lock.connect()
+        await world.daemon.hang("ReadValue")
+        let unlikely = DBusError.bluez("Failed", "Operation failed with ATT error: 0x0e")
+        for _ in 1...2 { await world.daemon.fail("ReadValue", unlikely) }
+        let reading = Task { try await lock.read(.lockSecret, timeout: .seconds(3600)) }
+        await world.daemon.untilHung()
+        clock.advance(by: .seconds(seconds))
+        await world.daemon.release()
+        let error = await expectError(.attributeError) { try await reading.value }
+        #expect(error?.attError == .unlikelyError)
+        #expect(await world.daemon.calls["ReadValue"] == 2)
+        await central.shutDown()
+    }
+
+    @Test func `a repeated read ends with its caller`() async throws {
+        let world = try await World()
+        let central = try await world.central()
+        let lock = try await central.find(world.grip.id)
+        try await lock.connect()
+        await world.daemon.fail("ReadValue", .bluez("Failed", "Operation failed with ATT error: 0x0e"))
+        await world.daemon.hang("after ReadValue")
+        let reading = Task { try await lock.read(.lockSecret) }
+        await world.daemon.untilHung()
+        reading.cancel()
+        await expectError(.cancelled) { try await reading.value }
+        await world.daemon.release()
+        #expect(try await lock.read(.lockSecret) == [1])
+        await central.shutDown()
+    }
+
     @Test func `a link that cannot be ended after a failed pairing is not taken for one that has ended`() async throws {
         let world = try await World(minorVersion: 82)
         await world.grip.setPairing(.display(Passkey(654_321)!))

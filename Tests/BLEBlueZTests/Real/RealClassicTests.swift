@@ -93,11 +93,11 @@ struct RealClassicTests {
                 #expect(error?.isRetryable == false)
                 #expect(error?.remedy?.contains("LE") == true)
                 #expect((error?.cause as? BLEError)?.code == .notSupported)
-                // bluetoothd keeps the link for this discovery for 2 s.
-                try await peer.run(
-                    "until busctl get-property org.bluez \(Self.device) org.bluez.Device1 Connected | grep false; do sleep 0.1; done"
-                )
             }
+            // bluetoothd keeps the link for this discovery for 2 s.
+            try await peer.run(
+                "until busctl get-property org.bluez \(Self.device) org.bluez.Device1 Connected | grep false; do sleep 0.1; done"
+            )
             // An LE peripheral beside it is connected to.
             let strap = try await central.find(Self.strap)
             #expect(try await strap.read(Characteristic<UInt8>(BluetoothUUID(0x2A19))) > 0)

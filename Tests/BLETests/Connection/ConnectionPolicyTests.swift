@@ -180,6 +180,80 @@ import Testing
         #expect(await bench.backend.count(.disconnect) == 0)
     }
 
+    @Test func `a scope that begins while a link is being ended ends its own`() async throws {
+        try await strap.connect()
+        await bench.backend.script(.disconnect, .hold)
+        let ending = Task { try await strap.disconnect() }
+        await bench.backend.asked(.disconnect)
+        let scope = Task { try await strap.withConnection { _ in } }
+        await bench.callers(2)
+        await bench.backend.release(.disconnect)
+        try await scope.value
+        try await ending.value
+        #expect(await bench.backend.count(.connect) == 2)
+        #expect(await strap.connectionState == .disconnected)
+    }
+
+    @Test func `after a disconnect in a scope, its next link is its own`() async throws {
+        try await strap.connect()
+        try await strap.withConnection { strap in
+            try await strap.disconnect()
+            _ = try await strap.read(Bench.level.bytes)
+        }
+        #expect(await strap.connectionState == .disconnected)
+        // But not if the program asks for it.
+        try await strap.withConnection { strap in
+            try await strap.disconnect()
+            try await strap.connect()
+        }
+        #expect(await strap.connectionState == .connected)
+    }
+
+    @Test(arguments: [true, false])
+    func `a scope that joins a pairing leaves it the link, which stays if it succeeds`(succeeds: Bool) async throws {
+        await bench.backend.script(.pair, .hold)
+        let pairing = Task { try await strap.pair() }
+        await bench.backend.asked(.pair)
+        try await strap.withConnection { _ = try await $0.read(Bench.level.bytes) }
+        #expect(await strap.connectionState == .connected)
+        await bench.backend.release(.pair, succeeds ? nil : Bench.error(.pairingFailed))
+        let hasPaired = (try? await pairing.value) != nil
+        #expect(hasPaired == succeeds)
+        #expect(await strap.connectionState == (succeeds ? .connected : .disconnected))
+    }
+
+    @Test func `a pairing that fails leaves its link to the scope that has joined it`() async throws {
+        await bench.backend.script(.pair, .fail(Bench.error(.pairingFailed)))
+        await bench.backend.script(.connect, .hold)
+        let pairing = Task { try await strap.pair() }
+        await bench.callers(1)
+        let scope = Task {
+            try await strap.withConnection { strap in
+                await expectError(.pairingFailed) { try await pairing.value }
+                #expect(await strap.connectionState == .connected)
+            }
+        }
+        await bench.callers(2)
+        await bench.backend.release(.connect)
+        try await scope.value
+        #expect(await strap.connectionState == .disconnected)
+        #expect(await bench.backend.count(.connect) == 1)
+    }
+
+    @Test func `declared values keep the link of a scope for as long as they live`() async throws {
+        await bench.backend.set([50], of: 2)
+        let kept = try await strap.withConnection { try await $0.values([.read(Bench.level)]) }
+        #expect(await strap.connectionState == .connected)
+        #expect(try kept.value(of: Bench.level) != nil)
+        try await strap.disconnect()
+        kept.end()
+        let level = try await strap.withConnection { strap in
+            try await strap.values([.read(Bench.level)]).value(of: Bench.level)
+        }
+        #expect(level != nil)
+        #expect(await strap.connectionState == .disconnected)
+    }
+
     @Test func `a stream, an operation and a scope use a link`() async throws {
         try await strap.setConnectionPolicy(.onDemand(idle: .seconds(10)))
         let (gate, open) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -233,6 +233,52 @@ import Testing
         await expectError(.peripheralNotFound) { try await reading.value }
     }
 
+    @Test func `events of an earlier link change nothing in the values of the next`() async throws {
+        // What values do, so that links are numbered on.
+        let store = ValueStore()
+        let own = await bench.central.connectionEvents(strap.id, for: store)
+        try await strap.connect()
+        let (events, producer) = BoundedStream.make(of: ConnectionEvent.self, policy: .dropOldest(capacity: 8)) {}
+        let gone = Bench.error(.disconnected)
+        for event in [.disconnected(gone), .connecting, .connectFailed(gone, retryAfter: nil), .connected]
+            as [ConnectionEvent]
+        { producer.yield(event) }
+        let updater = ValueUpdater(peripheral: strap, declared: [.readAndNotify(Bench.level)], store: store)
+        let upkeep = Task { await updater.run(events) }
+        try await store.untilReady()
+        await bench.settle()
+        #expect(store.isReady)
+        #expect(await bench.backend.count(.read) == 1)
+        #expect(await bench.backend.count(.startNotifications) == 1)
+        // The next link is up before the end of this one is handled.
+        await bench.dropLink()
+        await until { await strap.connectionState == .disconnected }
+        try await strap.connect()
+        producer.yield(.disconnected(gone))
+        await bench.backend.asked(.read, 2)
+        try await store.untilReady()
+        producer.yield(.connected)
+        await bench.settle()
+        #expect(store.isReady)
+        #expect(await bench.backend.count(.read) == 2)
+        #expect(await bench.backend.count(.startNotifications) == 2)
+        upkeep.cancel()
+        await upkeep.value
+        withExtendedLifetime(own) {}
+    }
+
+    @Test func `values do not make a link in place of the one that has ended`() async throws {
+        await bench.backend.script(.read, .hold)
+        let reading = Task { try await strap.values([.read(Bench.level), .read(Bench.setting)]) }
+        await bench.backend.asked(.read)
+        await bench.backend.release(.read)
+        await bench.dropLink()
+        _ = await reading.result
+        await bench.settle()
+        #expect(await bench.backend.count(.connect) == 1)
+        #expect(await strap.connectionState == .disconnected)
+    }
+
     @Test func `a failure to become ready is also thrown to later callers`() async throws {
         let values = try await strap.values([.read(Bench.level)])
         await bench.backend.script(.discoverServices, .fail(Bench.error(.failed)))

@@ -40,6 +40,27 @@ import Testing
         #expect(store.gap(in: key, isConnected: true))
     }
 
+    @Test func `values that a gap erases before they are ready are read once more`() throws {
+        #expect(store.becomeReader(of: key) != nil)
+        store.begin()
+        store.read([1], for: key, since: store.revision(of: key))
+        #expect(store.gap(in: key, isConnected: true))
+        #expect(store.becomeReady(having: [key]) == key)
+        #expect(!store.isReady)
+        store.read([2], for: key, since: store.revision(of: key))
+        #expect(store.becomeReady(having: [key]) == nil)
+        #expect(store.isReady)
+        #expect(store.value(key) == [2])
+        // A value that was read after the gap, and one that is only notified.
+        store.begin()
+        #expect(store.gap(in: key, isConnected: true))
+        #expect(store.becomeReady() == nil)
+        store.begin()
+        #expect(store.gap(in: key, isConnected: true))
+        store.read([3], for: key, since: store.revision(of: key))
+        #expect(store.becomeReady(having: [key]) == nil)
+    }
+
     @Test func `what was read on a link that has ended is not stored`() {
         let revision = store.revision(of: key)
         store.linkEnded(BLEError(.disconnected, "gone"), isMaintained: true)

@@ -63,7 +63,7 @@ import Testing
         var gaps = 0
         while case .gap? = try await levels.next() { gaps += 1 }
         while case .gap? = try await settings.next() { gaps += 1 }
-        #expect(gaps >= 2)
+        #expect(gaps == 3)
     }
 
     @Test func `a start that fails late does not switch off what is on elsewhere by then`() async throws {

@@ -76,7 +76,7 @@ extension FakeBlueZ {
         await waitWhileHanging(call.method)
         if let start, pendingStarts.remove(start) == nil { return answer(.failure(.bluez("Failed", "withdrawn"))) }
         calls[call.method, default: 0] += 1
-        if let error = faults.errors.removeValue(forKey: call.method) { return answer(.failure(error)) }
+        if let error = faults.takeError(of: call.method) { return answer(.failure(error)) }
         let result = await handle(self, call)
         await waitWhileHanging("after \(call.method)")
         answer(result)

@@ -6,8 +6,8 @@ package import DBus
 
 /// The fake daemon's faults, and its differences from the bluetoothd that it imitates.
 struct FakeFaults {
-    /// Answers to the next call of a method, by its name.
-    var errors: [String: DBusError] = [:]
+    /// Answers to the next calls of a method, by its name.
+    private var errors: [String: [DBusError]] = [:]
     /// Methods that do not answer, and their calls that wait.
     var hanging: Set<String> = []
     var hung: [CheckedContinuation<Void, Never>] = []
@@ -24,13 +24,19 @@ struct FakeFaults {
     var packetLength: Int?
     /// The identity addresses that peripherals distribute when they pair.
     var identities: [Peripheral.ID: String] = [:]
+
+    mutating func add(_ error: DBusError, to method: String) { errors[method, default: []].append(error) }
+
+    mutating func takeError(of method: String) -> DBusError? {
+        errors[method]?.isEmpty == false ? errors[method]?.removeFirst() : nil
+    }
 }
 
 extension FakeBlueZ {
     // MARK: Wrong answers, and none
 
-    /// The next call of `method` is answered with an error.
-    package func fail(_ method: String, _ error: DBusError) { faults.errors[method] = error }
+    /// The next call of `method`, after those that will already fail, is answered with an error.
+    package func fail(_ method: String, _ error: DBusError) { faults.add(error, to: method) }
 
     /// From now on, `method` is not answered until ``release()``. With "after " before its name, it is carried out
     /// first.
