@@ -7,8 +7,8 @@ extension Contract {
             let values = try await strap.notifications(EchoStrap.output, delivery: .socket)
             try await peer.until(subscribers: 1)
             for length in [20, 244] {
-                try await peer.burst(count: 150, length: length)
-                #expect(try await numbers(values, 150) == Array(0..<150))
+                try await peer.burst(count: Self.burst, length: length)
+                #expect(try await numbers(values, Self.burst) == Array(0..<Self.burst))
             }
             #expect(values.droppedCount == 0)
             // A second reader shares the socket. A read is not a notification, but an empty value is one.
