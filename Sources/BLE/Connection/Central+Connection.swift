@@ -50,7 +50,7 @@ extension Central {
     func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
         // A cancelled task does not wait, but its link is still ended.
         if isShutDown { throw .shutDown }
-        links[id]?.leaveToScopes()
+        if let link = links[id], link.isInScope { link.leaveToUsers() }
         let outcome = Outcome<Void>()
         let waiter = token()
         let deadline = deadline(configuration.operationTimeout, "disconnecting", outcome)

@@ -1,3 +1,9 @@
+/// A link with its services: what declared values belong to.
+struct LinkVersion: Hashable {
+    let number: Int
+    let serviceChanges: Int
+}
+
 /// The state and the events of a peripheral's connection, for observers.
 extension Central {
     /// Returns what belongs to a peripheral, to add to it.
@@ -36,6 +42,11 @@ extension Central {
     /// The number of the link that is up. Nil if none is. While the events are observed, no number comes twice.
     func linkNumber(_ id: Peripheral.ID) -> Int? { links[id]?.number }
 
+    /// The number of the link that is up, and how often services have changed. Nil if none is.
+    func linkVersion(_ id: Peripheral.ID) -> LinkVersion? {
+        links[id].flatMap { link in link.number.map { LinkVersion(number: $0, serviceChanges: link.serviceChanges) } }
+    }
+
     /// Performs work that must not wait for another link than that with the number. Throws `disconnected` if that link
     /// has ended.
     func onLink<Value: Sendable>(
@@ -55,6 +66,8 @@ extension Central {
 
     private func removeEventObserver(_ token: Int, of id: Peripheral.ID) {
         links[id]?.removeEventObserver(token)
+        // Declared values that want a link may have been the last.
+        considerIdle(id)
         removeLinkIfUnused(id)
     }
 

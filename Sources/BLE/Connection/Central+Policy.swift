@@ -34,14 +34,23 @@ extension Central {
 
     // MARK: Idle links
 
-    /// Restarts the idle timer of an on-demand link, if nothing uses the link any longer.
+    /// How long a link that was made for a scope stays after its last use, if others have used it longer than the
+    /// scope. Not zero: there are pauses between the steps of one use.
+    private static let linger = Duration.seconds(1)
+
+    /// Restarts the idle timer of a link that ends unused, if nothing uses it any longer.
     func considerIdle(_ id: Peripheral.ID) {
         if let link = links[id] { considerIdle(link) }
     }
 
     func considerIdle(_ link: Link) {
         link.setIdleTimer(nil)
-        guard case .onDemand(let idle) = link.policy ?? configuration.connectionPolicy, link.isUnused else { return }
+        let idle: Duration
+        switch link.policy ?? configuration.connectionPolicy {
+        case .onDemand(let time) where link.isUnused: idle = time
+        case .manual where link.hasServed: idle = Self.linger
+        case .onDemand, .manual, .maintained: return
+        }
         link.setIdleTimer(
             Task { [weak self, clock, id = link.id] in
                 guard (try? await clock.sleep(for: idle)) != nil else { return }
@@ -49,10 +58,10 @@ extension Central {
             })
     }
 
-    private func isUnused(_ id: Peripheral.ID) -> Bool { links[id]?.isUnused == true }
-
     private func releaseIfUnused(_ id: Peripheral.ID) {
-        guard !Task.isCancelled, isUnused(id) else { return }
+        guard !Task.isCancelled, let link = links[id], policy(id) == .manual ? link.hasServed : link.isUnused else {
+            return
+        }
         logger.debug("disconnecting idle link", metadata: ["peripheral": "\(id)"])
         step(id) { $0.release() }
     }
@@ -68,10 +77,10 @@ extension Central {
         }
     }
 
-    /// Ends a scope. The last one ends the link that was made for scopes.
+    /// Ends a scope. The last one ends the link that was made for scopes, unless it is in use.
     func endScope(_ id: Peripheral.ID) async {
         links[id]?.endScope()
-        if links[id]?.hasOutlastedItsScopes == true, policy(id) == .manual { try? await disconnect(id) }
+        if links[id]?.hasServed == true, policy(id) == .manual { try? await disconnect(id) }
         considerIdle(id)
         removeLinkIfUnused(id)
     }

@@ -15,9 +15,9 @@ final class Link {
     private var idleTimer: Task<Void, Never>?
     /// The number of `withConnection` calls in progress.
     private var scopes = 0
-    /// Whether only these calls want the link: none was wanted before the first of them, or `disconnect` was called
-    /// since, and nobody has called `connect` after that.
-    private var isForScopes = false
+    /// Whether the link ends when it is no longer used: it was made for these calls, or for a pairing that has failed,
+    /// and nobody has called `connect` since.
+    private var endsUnused = false
     /// The declared values of the peripheral.
     private var valueStores: [() -> ValueStore?] = []
     /// Why the last attempt failed, the link ended, or could not be ended.
@@ -104,7 +104,7 @@ final class Link {
     func outcomes(of tokens: [Int]) -> [Outcome<Void>] { tokens.compactMap { waiters[$0] } }
 
     func beginScope() {
-        if scopes == 0 { isForScopes = !machine.isWanted }
+        if !isWanted { endsUnused = true }
         scopes += 1
     }
 
@@ -112,14 +112,14 @@ final class Link {
 
     var isInScope: Bool { scopes > 0 }
 
-    /// Keeps the link beyond the scopes for which it was made.
-    func keep() { isForScopes = false }
+    /// Keeps the link, although it was made for scopes.
+    func keep() { endsUnused = false }
 
-    /// Leaves the link, and those that follow it, to the scopes in progress.
-    func leaveToScopes() { isForScopes = true }
+    /// Leaves the link that is up, or those that follow it in the scopes in progress, to those who use it.
+    func leaveToUsers() { endsUnused = true }
 
-    /// Whether the link was made for scopes that have ended.
-    var hasOutlastedItsScopes: Bool { isForScopes && isUnused && !valueStores.contains { $0()?.hasEnded == false } }
+    /// Whether the link was made for scopes or a pairing, and nothing uses it any longer.
+    var hasServed: Bool { endsUnused && isUnused && !valueStores.contains { $0()?.hasEnded == false } }
 
     /// Whether there is a link that is not used.
     var isUnused: Bool {
@@ -209,7 +209,13 @@ final class Link {
 
     func removeStateObserver(_ token: Int) { stateObservers.remove(token) }
     func removeEventObserver(_ token: Int) { eventObservers.remove(token) }
-    func publish(_ state: ConnectionState) { stateObservers.yield(state) }
+
+    func publish(_ state: ConnectionState) {
+        // The next link is made for others.
+        if scopes == 0, state == .disconnecting || state == .disconnected { endsUnused = false }
+        stateObservers.yield(state)
+    }
+
     func report(_ event: ConnectionEvent) { eventObservers.yield(event) }
 
     // MARK: Writers and channels

@@ -49,7 +49,7 @@ public final class PeripheralValues: Sendable {
         let central = peripheral.central
         if timeout == nil, case .maintained = await central.policy(peripheral.id) {
             try await central.connect(peripheral.id, timeout: nil, isPatient: true)
-            return try await store.untilReady()
+            return try await store.untilReady(on: central.linkNumber(peripheral.id))
         }
         let limit = timeout ?? central.configuration.connectTimeout
         let elapsed = Central.stopwatch(central.clock)
@@ -57,8 +57,8 @@ public final class PeripheralValues: Sendable {
         do throws(BLEError) {
             try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
                 BLEError(.timedOut, "becoming ready took longer than \(limit)")
-            } _: { [store] () throws(BLEError) in
-                try await store.untilReady()
+            } _: { [store, id = peripheral.id] () throws(BLEError) in
+                try await store.untilReady(on: central.linkNumber(id))
             }
         } catch {
             throw error.at(peripheral.id)
@@ -117,22 +117,20 @@ struct ValueUpdater {
     func run(_ events: BoundedStream<ConnectionEvent>) async {
         await withDiscardingTaskGroup { group in
             do throws(BLEError) {
-                var link = await number
-                if let link { await makeReady(link, &group) }
+                var link = await version
+                if let link { await makeReady(link.number, &group) }
                 for try await event in events {
-                    let now = await number
-                    if let now, now == link {
-                        if case .servicesChanged = event { await makeReady(now, &group) }
-                        continue
-                    }
+                    let now = await version
+                    if now != nil, now == link { continue }
                     if let error = Self.end(of: link, event, now) {
                         let isMaintained = await isMaintained
                         if !isMaintained { store.releaseReaders() }
-                        store.linkEnded(error, isMaintained: isMaintained)
+                        // Callers wait for the link that is up.
+                        store.linkEnded(error, isMaintained: isMaintained || now != nil)
                         link = nil
                     }
                     if let now {
-                        await makeReady(now, &group)
+                        await makeReady(now.number, &group)
                         link = now
                     }
                 }
@@ -145,19 +143,20 @@ struct ValueUpdater {
 
     /// Returns why the link, or the attempt to make one, has ended by the time of an event. Nil if it has not, or if
     /// another event will tell.
-    private static func end(of link: Int?, _ event: ConnectionEvent, _ now: Int?) -> BLEError? {
+    private static func end(of link: LinkVersion?, _ event: ConnectionEvent, _ now: LinkVersion?) -> BLEError? {
         let error: BLEError? =
             switch event {
             case .disconnected(let error), .disconnectFailed(let error), .connectFailed(let error, _): error
             case .connecting, .connected, .servicesChanged, .waiting: nil
             }
         if now == nil { return error }
-        return link == nil ? nil : error ?? BLEError(.disconnected, "the link ended", disconnectReason: .unknown)
+        return link == nil || link?.number == now?.number
+            ? nil : error ?? BLEError(.disconnected, "the link ended", disconnectReason: .unknown)
     }
 
-    /// The number of the link that is up. Nil if none is.
-    private var number: Int? {
-        get async { await peripheral.central.linkNumber(peripheral.id) }
+    /// The link that is up. Nil if none is.
+    private var version: LinkVersion? {
+        get async { await peripheral.central.linkVersion(peripheral.id) }
     }
 
     private var isMaintained: Bool {
@@ -168,7 +167,7 @@ struct ValueUpdater {
     }
 
     private func makeReady(_ link: Int, _ group: inout DiscardingTaskGroup) async {
-        store.begin()
+        store.begin(link)
         do throws(BLEError) {
             let database = try await onLink(link) { (central, id) throws(BLEError) in try await central.services(id) }
             let declared = declared ?? DeclaredValue.allReadable(of: database)
@@ -213,7 +212,8 @@ struct ValueUpdater {
                             let isConnected = await peripheral.connectionState == .connected
                             guard store.gap(in: key, isConnected: isConnected) else { continue }
                             // A value that was read before the gap may have changed in it.
-                            if value.isRead, store.isReady, let link = await number { try? await read(key, link) }
+                            guard value.isRead, store.isReady, let link = await version else { continue }
+                            try? await read(key, link.number)
                         }
                     }
                     store.stopReading(key, reader)

@@ -27,6 +27,8 @@ final class ValueStore: Sendable {
         var announced: Set<CharacteristicKey> = []
         /// The keys whose values a gap has erased since the current link began to be made ready.
         var erased: Set<CharacteristicKey> = []
+        /// The number of the link that was made ready last, or is being made ready.
+        var link: Int?
         /// Whether the end of a link is yet to come.
         var hasLink = false
         var isReady = false
@@ -154,8 +156,9 @@ final class ValueStore: Sendable {
     // MARK: Ready
 
     /// Starts to make a link ready, and forgets the failures of the last one.
-    func begin() {
+    func begin(_ link: Int? = nil) {
         state.withLock { state in
+            state.link = link
             state.isReady = false
             state.failure = nil
             state.failures = [:]
@@ -215,12 +218,17 @@ final class ValueStore: Sendable {
         for observer in observers.values { observer.finish(error) }
     }
 
-    func untilReady() async throws(BLEError) {
+    /// Returns when the values are ready.
+    ///
+    /// - Parameter link: the number of the link that is up. Values of another are not waited for. Nil for any.
+    func untilReady(on link: Int? = nil) async throws(BLEError) {
         let outcome = Outcome<Void>()
         let token = state.withLock { state in
             let token = state.token()
             if let end = state.end {
                 outcome.deliver(.failure(end))
+            } else if link != nil, link != state.link {
+                state.waiters[token] = outcome
             } else if state.isReady {
                 outcome.deliver(.success(()))
             } else if let failure = state.failure {

@@ -4,7 +4,7 @@ extension BLEError: Codable {
     private enum CodingKeys: CodingKey {
         case code, message, attError, stackErrorName, peripheral, service, characteristic, missingUUIDs,
             disconnectReason
-        case isRetryable, remedy, cause
+        case isRetryable, mayHaveReachedPeripheral, remedy, cause
     }
 
     /// Reads an error.
@@ -13,13 +13,17 @@ extension BLEError: Codable {
         func value<Value: Decodable>(_ key: CodingKeys) throws -> Value? {
             try container.decodeIfPresent(Value.self, forKey: key)
         }
+        let isRetryable: Bool? = try value(.isRetryable)
+        // An error of an earlier version does not say whether the peripheral was reached.
+        let code = Code(
+            try container.decode(String.self, forKey: .code), isRetryable: isRetryable ?? false,
+            mayHaveReachedPeripheral: try value(.mayHaveReachedPeripheral) ?? true)
         self.init(
-            try container.decode(Code.self, forKey: .code), try container.decode(String.self, forKey: .message),
+            code, try container.decode(String.self, forKey: .message),
             attError: try value(.attError), stackErrorName: try value(.stackErrorName),
             peripheral: try value(.peripheral), service: try value(.service),
             characteristic: try value(.characteristic), missingUUIDs: try value(.missingUUIDs) ?? [],
-            disconnectReason: try value(.disconnectReason), isRetryable: try value(.isRetryable),
-            remedy: try value(.remedy))
+            disconnectReason: try value(.disconnectReason), remedy: try value(.remedy))
         if let text = try? container.decodeIfPresent(String.self, forKey: .cause) {
             cause = BLEError(.failed, text)
         } else if container.contains(.cause), try !container.decodeNil(forKey: .cause) {
@@ -40,6 +44,7 @@ extension BLEError: Codable {
         if !missingUUIDs.isEmpty { try container.encode(missingUUIDs, forKey: .missingUUIDs) }
         try container.encodeIfPresent(disconnectReason, forKey: .disconnectReason)
         try container.encode(isRetryable, forKey: .isRetryable)
+        try container.encode(mayHaveReachedPeripheral, forKey: .mayHaveReachedPeripheral)
         try container.encodeIfPresent(remedy, forKey: .remedy)
         switch cause {
         case let cause as BLEError: try container.encode(cause, forKey: .cause)

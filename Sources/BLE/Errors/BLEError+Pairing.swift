@@ -1,14 +1,14 @@
 extension BLEError.Code {
     /// There is already a bond with the peripheral.
-    public static let alreadyPaired = BLEError.Code(rawValue: "alreadyPaired")
+    public static let alreadyPaired = BLEError.Code("alreadyPaired")
     /// Pairing failed: a wrong number, a refusal on either side, or insufficient IO capabilities.
-    public static let pairingFailed = BLEError.Code(rawValue: "pairingFailed")
+    public static let pairingFailed = BLEError.Code("pairingFailed")
     /// The peripheral does not accept pairing at present.
-    public static let pairingRejected = BLEError.Code(rawValue: "pairingRejected")
+    public static let pairingRejected = BLEError.Code("pairingRejected", isRetryable: true)
     /// Another client ended the pairing.
-    public static let pairingCancelled = BLEError.Code(rawValue: "pairingCancelled")
+    public static let pairingCancelled = BLEError.Code("pairingCancelled")
     /// The peripheral did not continue the pairing in time.
-    public static let pairingTimedOut = BLEError.Code(rawValue: "pairingTimedOut")
+    public static let pairingTimedOut = BLEError.Code("pairingTimedOut", isRetryable: true)
 }
 
 extension BLEError {

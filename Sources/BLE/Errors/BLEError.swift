@@ -6,78 +6,97 @@ public struct BLEError: Error, Sendable {
     public struct Code: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
         /// A stable name, identical to the constant's name.
         public let rawValue: String
-        /// Creates a code from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Whether a call that fails with this code may usually succeed if it is repeated a little later.
+        public let isRetryable: Bool
+        /// Whether a peripheral may have performed an operation that fails with this code. False if nothing was sent,
+        /// or if the peripheral rejected it.
+        public let mayHaveReachedPeripheral: Bool
+
+        /// Declares a code. For the codes of other modules, as static constants.
+        public init(_ name: String, isRetryable: Bool = false, mayHaveReachedPeripheral: Bool = false) {
+            rawValue = name
+            self.isRetryable = isRetryable
+            self.mayHaveReachedPeripheral = mayHaveReachedPeripheral
+        }
+
+        /// Creates a code from its name, to compare it with others. Nothing else is known of it.
+        public init(rawValue: String) { self.init(rawValue) }
+
         /// The name.
         public var description: String { rawValue }
 
+        /// Codes with the same name are equal.
+        public static func == (one: Code, other: Code) -> Bool { one.rawValue == other.rawValue }
+        /// Hashes the name.
+        public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
         /// No Bluetooth service is available: with BlueZ, no bus or no bluetoothd.
-        public static let bluetoothUnavailable = Code(rawValue: "bluetoothUnavailable")
+        public static let bluetoothUnavailable = Code("bluetoothUnavailable")
         /// There is no adapter, or no adapter with the requested id.
-        public static let adapterNotFound = Code(rawValue: "adapterNotFound")
+        public static let adapterNotFound = Code("adapterNotFound")
         /// The adapter is powered off.
-        public static let poweredOff = Code(rawValue: "poweredOff")
+        public static let poweredOff = Code("poweredOff")
         /// A radio kill switch (rfkill) blocks the adapter.
-        public static let blocked = Code(rawValue: "blocked")
+        public static let blocked = Code("blocked")
         /// The scan could not be started.
-        public static let scanFailed = Code(rawValue: "scanFailed")
+        public static let scanFailed = Code("scanFailed", isRetryable: true)
         /// This user is not permitted to use Bluetooth.
-        public static let unauthorized = Code(rawValue: "unauthorized")
-        /// The peripheral is not known to the system, or no longer known.
-        public static let peripheralNotFound = Code(rawValue: "peripheralNotFound")
+        public static let unauthorized = Code("unauthorized")
+        /// The peripheral is not known to the system, or no longer known, and was not found by a search in time.
+        public static let peripheralNotFound = Code("peripheralNotFound", isRetryable: true)
         /// A name prefix matches several peripherals.
-        public static let ambiguousPeripheral = Code(rawValue: "ambiguousPeripheral")
+        public static let ambiguousPeripheral = Code("ambiguousPeripheral")
         /// The link could not be established.
-        public static let connectionFailed = Code(rawValue: "connectionFailed")
-        /// A disconnect ended the attempt to connect.
-        public static let connectionCancelled = Code(rawValue: "connectionCancelled")
+        public static let connectionFailed = Code("connectionFailed", isRetryable: true)
+        /// A disconnect ended the attempt to connect, or a session was closed.
+        public static let connectionCancelled = Code("connectionCancelled")
         /// The link could not be ended.
-        public static let disconnectionFailed = Code(rawValue: "disconnectionFailed")
+        public static let disconnectionFailed = Code("disconnectionFailed", isRetryable: true)
         /// The services of a connected peripheral could not be discovered.
-        public static let serviceDiscoveryFailed = Code(rawValue: "serviceDiscoveryFailed")
+        public static let serviceDiscoveryFailed = Code("serviceDiscoveryFailed", isRetryable: true)
         /// There is no link, or it ended during the operation.
-        public static let disconnected = Code(rawValue: "disconnected")
-        /// The peripheral has no such service.
-        public static let serviceNotFound = Code(rawValue: "serviceNotFound")
-        /// The peripheral has no such characteristic or descriptor.
-        public static let characteristicNotFound = Code(rawValue: "characteristicNotFound")
-        /// The attribute does not allow this operation.
-        public static let notSupported = Code(rawValue: "notSupported")
+        public static let disconnected = Code("disconnected", isRetryable: true, mayHaveReachedPeripheral: true)
+        /// The peripheral has no such service; see ``BLEError/missingUUIDs``.
+        public static let serviceNotFound = Code("serviceNotFound")
+        /// The peripheral has no such characteristic or descriptor; see ``BLEError/missingUUIDs``.
+        public static let characteristicNotFound = Code("characteristicNotFound")
+        /// The attribute, the device or the Bluetooth stack does not offer this operation.
+        public static let notSupported = Code("notSupported")
         /// The system or the peripheral refuses the operation.
-        public static let notPermitted = Code(rawValue: "notPermitted")
+        public static let notPermitted = Code("notPermitted")
         /// The attribute requires an encrypted or authenticated link. Pairing may help.
-        public static let pairingRequired = Code(rawValue: "pairingRequired")
+        public static let pairingRequired = Code("pairingRequired")
         /// The peripheral responded with another ATT error; see ``BLEError/attError``.
-        public static let attributeError = Code(rawValue: "attributeError")
+        public static let attributeError = Code("attributeError")
         /// The peripheral refused an L2CAP channel: nothing accepts channels at the number, or not this one.
-        public static let channelRefused = Code(rawValue: "channelRefused")
+        public static let channelRefused = Code("channelRefused")
         /// The offset is past the value's end.
-        public static let invalidOffset = Code(rawValue: "invalidOffset")
+        public static let invalidOffset = Code("invalidOffset")
         /// The attribute does not accept a value of this length.
-        public static let invalidLength = Code(rawValue: "invalidLength")
+        public static let invalidLength = Code("invalidLength")
         /// The value does not conform to its type: it is too short, too long, or out of range.
-        public static let invalidValue = Code(rawValue: "invalidValue")
-        /// An argument is invalid.
-        public static let invalidArgument = Code(rawValue: "invalidArgument")
+        public static let invalidValue = Code("invalidValue", mayHaveReachedPeripheral: true)
+        /// An argument is invalid, such as an id that is not an address.
+        public static let invalidArgument = Code("invalidArgument")
         /// Another request on this control point is waiting for its answer.
-        public static let requestInProgress = Code(rawValue: "requestInProgress")
+        public static let requestInProgress = Code("requestInProgress", isRetryable: true)
         /// The peripheral accepted a request on a control point, but reported that it failed; see
         /// ``BLEError/result(_:)``.
-        public static let procedureFailed = Code(rawValue: "procedureFailed")
-        /// Another client uses the resource.
-        public static let busy = Code(rawValue: "busy")
+        public static let procedureFailed = Code("procedureFailed")
+        /// Another operation or another program uses the resource.
+        public static let busy = Code("busy", isRetryable: true)
         /// The deadline passed.
-        public static let timedOut = Code(rawValue: "timedOut")
+        public static let timedOut = Code("timedOut", isRetryable: true, mayHaveReachedPeripheral: true)
         /// The task was cancelled.
-        public static let cancelled = Code(rawValue: "cancelled")
+        public static let cancelled = Code("cancelled", mayHaveReachedPeripheral: true)
         /// The Bluetooth service, or the connection to it, stopped during the operation.
-        public static let bluetoothLost = Code(rawValue: "bluetoothLost")
+        public static let bluetoothLost = Code("bluetoothLost", isRetryable: true, mayHaveReachedPeripheral: true)
         /// The reader was slower than the stream's overflow policy allows.
-        public static let overflow = Code(rawValue: "overflow")
+        public static let overflow = Code("overflow", mayHaveReachedPeripheral: true)
         /// The central was shut down.
-        public static let shutDown = Code(rawValue: "shutDown")
+        public static let shutDown = Code("shutDown", mayHaveReachedPeripheral: true)
         /// Anything else.
-        public static let failed = Code(rawValue: "failed")
+        public static let failed = Code("failed", mayHaveReachedPeripheral: true)
     }
 
     /// The kind of error.
@@ -121,7 +140,7 @@ public struct BLEError: Error, Sendable {
         self.characteristic = characteristic
         self.missingUUIDs = missingUUIDs
         self.disconnectReason = disconnectReason
-        self.isRetryable = isRetryable ?? Self.usuallyRetryable.contains(code)
+        self.isRetryable = isRetryable ?? code.isRetryable
         self.remedy = remedy
         self.cause = cause
     }
@@ -145,21 +164,7 @@ public struct BLEError: Error, Sendable {
     /// False if nothing was sent, or if the peripheral rejected the operation (``attError``). True if this is
     /// uncertain: no answer arrived before a deadline, a cancellation, or the end of the link or of Bluetooth, or the
     /// answer could not be decoded.
-    public var mayHaveReachedPeripheral: Bool { attError == nil && Self.unanswered.contains(code) }
-
-    private static let unanswered: Set<Code> = [
-        .disconnected, .timedOut, .cancelled, .bluetoothLost, .shutDown, .failed, .invalidValue, .overflow, unreplied,
-        // The device replied, but the reply could not be interpreted.
-        Code(rawValue: "invalidMessage"), Code(rawValue: "invalidMessageType"),
-    ]
-
-    private static let usuallyRetryable: Set<Code> = [
-        .connectionFailed, .disconnected, .requestInProgress, .busy, .timedOut, .bluetoothLost, .peripheralNotFound,
-        .scanFailed, .disconnectionFailed, .serviceDiscoveryFailed, .pairingRejected, .pairingTimedOut, unreplied,
-    ]
-
-    /// The code of BLEFeatures for a request without a reply.
-    private static var unreplied: Code { Code(rawValue: "commandTimedOut") }
+    public var mayHaveReachedPeripheral: Bool { attError == nil && code.mayHaveReachedPeripheral }
 
     /// Returns the error with its location added. Does not change parts of the location that are already set. For
     /// profiles that decode values themselves.

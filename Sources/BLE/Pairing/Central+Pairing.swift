@@ -36,12 +36,13 @@ extension Central {
                 lingering: Self.endOfPairing
             ) { (backend) throws(BLEError) in try await backend.pair(id) }
             links[id]?.pairing.keepLink()
+            if let link = links[id], !link.isInScope { link.keep() }
             pairingEnded(id)
         } catch {
             let isLast = pairingEnded(id)
             if isLast, let link = links[id], link.pairing.keepLink() {
-                // Scopes that have joined end it with the last of them.
-                if link.isInScope { link.leaveToScopes() } else { try? await disconnect(id) }
+                link.leaveToUsers()
+                if link.hasServed { try? await disconnect(id) }
             }
             throw error.at(id)
         }

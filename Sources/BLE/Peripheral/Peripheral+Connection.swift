@@ -70,9 +70,9 @@ extension Peripheral {
     /// Runs `body` with a link that is up when it starts and is not ended as idle while it runs.
     ///
     /// If there was no link, nor an attempt to make one, the link is ended afterward, unless ``connect(timeout:)`` was
-    /// called meanwhile, it is in use elsewhere, for example for a ``PeripheralValues``, or the policy says otherwise.
-    /// Of calls at the same time, the last one ends it. A link that was there before, or another in its place, stays,
-    /// unless ``disconnect()`` was called meanwhile.
+    /// called meanwhile, or the policy says otherwise. If it is in use elsewhere, also for a ``PeripheralValues`` that
+    /// exists, it ends a second after its last use. Of calls at the same time, the last one ends it. A link that was
+    /// there before, or another in its place, stays, unless ``disconnect()`` was called meanwhile.
     public func withConnection<Value>(
         isolation: isolated (any Actor)? = #isolation, _ body: (Peripheral) async throws -> Value
     ) async throws -> Value {

@@ -23,7 +23,7 @@ extension BlueZCentral {
         let start = elapsed()
         let number = calls.next()
         let kind = operation.kind(on: object)
-        let finish: @Sendable (Result<[UInt8], BLEError>) -> Void = { [self] result in
+        let finish: @Sendable (Result<[UInt8], BLEError>, Duration) -> Void = { [self] result, start in
             switch result {
             case .failure(let error) where error.code != .cancelled:
                 enter { $0.persist(number, operation, at: object, after: (error, start), completion) }
@@ -32,12 +32,13 @@ extension BlueZCentral {
         }
         begin(call, number, operation, during: kind) { [self] result in
             guard case .failure(let error) = result, operation.isRead, error.attError == .unlikelyError else {
-                return finish(result)
+                return finish(result, start)
             }
             enter { central in
-                guard central.mayHaveBegunPairing(object.path, since: start) else { return finish(result) }
+                guard central.mayHaveBegunPairing(object.path, since: start) else { return finish(result, start) }
                 // At once: the prompt of the pairing must find an operation that waits for it.
-                central.begin(call, number, operation, during: kind, completion: finish)
+                let again = central.elapsed()
+                central.begin(call, number, operation, during: kind) { finish($0, again) }
             }
         }
         return { [self] in

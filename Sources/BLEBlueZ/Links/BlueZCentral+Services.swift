@@ -40,8 +40,11 @@ extension BlueZCentral {
         } catch {
             // bluetoothd does not report the services of a link over Classic, nor which transport a link uses. A link
             // to find them, for any program, lasts 2 s.
-            if error.code == .disconnected, isClassic(path) { throw Self.classic(error) }
-            guard error.code == .timedOut, let found = try resolvedNow(path) else { throw error }
+            guard error.code == .timedOut, let found = try resolvedNow(path) else {
+                var error = error
+                if isClassic(path) { error.remedy = Self.classic().remedy }
+                throw error
+            }
             guard !isClassic(path) else { throw Self.classic() }
             return found
         }

@@ -28,38 +28,75 @@ import Testing
 
     // MARK: Codes
 
-    @Test func `every code in the sources has one row, and every row is a code`() throws {
-        var declared: [String] = []
-        let folder = Checkout.url("Sources").path(percentEncoded: false)
-        for file in try FileManager.default.subpathsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
-            let declarations = try Checkout.text("Sources/\(file)").matches(
-                of: /public static let (\w+) = (?:BLEError\.)?Code\(rawValue: "(\w+)"\)/)
-            for declaration in declarations {
-                #expect(declaration.output.1 == declaration.output.2)
-                declared.append(String(declaration.output.2))
+    /// The codes that a source file declares, each with its comment.
+    private struct Declaration {
+        let name: String
+        let meaning: String
+        let isRetryable: Bool
+        let mayHaveReachedPeripheral: Bool
+
+        var row: String {
+            "| `\(name)` | \(meaning) | \(isRetryable ? "yes" : "no") | \(mayHaveReachedPeripheral ? "yes" : "no") |"
+        }
+
+        static func all(in path: String) throws -> [Declaration] {
+            let pattern =
+                /((?: *\/\/\/ .*\n)+) *public static let (\w+) = (?:BLEError\.)?Code\(\s*"(\w+)"([^)]*)\)/
+            return try Checkout.text(path).matches(of: pattern).map { match in
+                let (_, comment, constant, name, facts) = match.output
+                #expect(constant == name)
+                let words = comment.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces).dropFirst(4) }
+                // Symbols in full are links in the documentation.
+                let meaning = words.joined(separator: " ").replacing("BLEError/", with: "").replacing("``", with: "`")
+                return Declaration(
+                    name: String(name), meaning: meaning, isRetryable: facts.contains("isRetryable: true"),
+                    mayHaveReachedPeripheral: facts.contains("mayHaveReachedPeripheral: true"))
             }
         }
-        let listed = try page.codes.map { $0[0] }
-        #expect(declared.count > 40)
-        #expect(listed.sorted() == declared.sorted())
     }
 
-    @Test func `a code has the retry that an error has by default`() throws {
-        for row in try page.codes {
-            let error = BLEError(BLEError.Code(rawValue: row[0]), "")
-            check(error, row[0], retry: row[2], remedy: "", row)
+    private static let declarations = [
+        ("Codes", ["Sources/BLE/Errors/BLEError.swift", "Sources/BLE/Errors/BLEError+Pairing.swift"]),
+        ("Codes of messages and devices", ["Sources/BLEFeatures/Messages/BLEError+Features.swift"]),
+    ]
+
+    /// With `BLE_WRITE_DOCS=1`, writes the tables.
+    @Test func `the tables of codes are those of the declarations`() throws {
+        var text = page.text
+        for (heading, files) in Self.declarations {
+            let rows = try files.flatMap { try Declaration.all(in: $0) }.map(\.row)
+            let section = try #require(text.firstRange(of: "\n## \(heading)\n"))
+            let head = try #require(text[section.upperBound...].firstRange(of: "|---|---|---|---|\n"))
+            let end = try #require(text[head.upperBound...].firstRange(of: "\n\n"))
+            text.replaceSubrange(head.upperBound..<end.lowerBound, with: rows.joined(separator: "\n"))
         }
+        if ProcessInfo.processInfo.environment["BLE_WRITE_DOCS"] == "1" {
+            try text.write(to: Checkout.url("Docs/Errors.md"), atomically: true, encoding: .utf8)
+        } else {
+            #expect(text == page.text, "BLE_WRITE_DOCS=1 writes the tables")
+        }
+    }
+
+    @Test func `every code in the sources is among those of the tables`() throws {
+        let files = Set(Self.declarations.flatMap(\.1))
+        var count = 0
+        let folder = Checkout.url("Sources").path(percentEncoded: false)
+        for file in try FileManager.default.subpathsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
+            let found = try Checkout.text("Sources/\(file)").matches(of: /static let \w+ = (?:BLEError\.)?Code\(/).count
+            count += found
+            #expect(found == 0 || files.contains("Sources/\(file)"), "\(file)")
+        }
+        let listed = try page.codes.map { $0[0] }
+        #expect(count > 40)
+        #expect(listed.count == count)
+        #expect(Set(listed).count == count)
     }
 
     @Test func `the page warns of each retry that may execute an operation twice`() throws {
-        let codes = try page.codes.map { $0[0] }
-        let doubtful = codes.filter {
-            let error = BLEError(BLEError.Code(rawValue: $0), "")
-            return error.isRetryable && error.mayHaveReachedPeripheral
-        }
+        let doubtful = try page.codes.filter { $0[2] == "yes" && $0[3] == "yes" }.map { $0[0] }
         let paragraphs = page.text.split(separator: "\n\n")
         let warning = try #require(paragraphs.first { $0.contains("mayHaveReachedPeripheral") })
-        let warned = ErrorPage.words(warning).intersection(codes)
+        let warned = ErrorPage.words(warning).intersection(try page.codes.map { $0[0] })
         #expect(warned == Set(doubtful))
     }
 

@@ -240,13 +240,79 @@ import Testing
         #expect(await bench.backend.count(.connect) == 1)
     }
 
+    /// A link that others have used longer than its scope ends a second after its last use.
+    private func lingers() async {
+        await bench.clock.sleepers(1, for: .seconds(1))
+        #expect(await strap.connectionState == .connected)
+        bench.clock.advance(by: .seconds(1))
+        await until { await strap.connectionState == .disconnected }
+    }
+
+    @Test func `a link that is in use when its scope ends ends after its last use`() async throws {
+        let stream = try await strap.withConnection { try await $0.notifications(Bench.level) }
+        #expect(await strap.connectionState == .connected)
+        await stream.end()
+        await lingers()
+        // The next one is made for others, and stays.
+        _ = try await strap.read(Bench.level.bytes)
+        await bench.settle()
+        bench.clock.advance(by: .seconds(60))
+        await bench.settle()
+        #expect(await strap.connectionState == .connected)
+        #expect(await bench.backend.count(.connect) == 2)
+    }
+
+    @Test func `a connect keeps the link of a scope that has ended`() async throws {
+        let stream = try await strap.withConnection { try await $0.notifications(Bench.level) }
+        await stream.end()
+        await bench.clock.sleepers(1, for: .seconds(1))
+        try await strap.connect()
+        bench.clock.advance(by: .seconds(60))
+        await bench.settle()
+        #expect(await strap.connectionState == .connected)
+    }
+
+    @Test func `a pairing that fails does not end a link that is in use by then`() async throws {
+        await bench.backend.script(.pair, .hold)
+        let pairing = Task { try await strap.pair() }
+        await bench.backend.asked(.pair)
+        let stream = try await strap.withConnection { try await $0.notifications(Bench.level) }
+        await bench.backend.release(.pair, Bench.error(.pairingFailed))
+        await expectError(.pairingFailed) { try await pairing.value }
+        #expect(await strap.connectionState == .connected)
+        await stream.end()
+        await lingers()
+    }
+
+    @Test(arguments: [true, false])
+    func `a pairing in a link of a scope that ends first keeps it only if it succeeds`(succeeds: Bool) async throws {
+        await bench.backend.script(.pair, .hold)
+        let pairing = try await strap.withConnection { strap in
+            let pairing = Task { try await strap.pair() }
+            await bench.backend.asked(.pair)
+            return pairing
+        }
+        #expect(await strap.connectionState == .connected)
+        await bench.backend.release(.pair, succeeds ? nil : Bench.error(.pairingFailed))
+        let hasPaired = (try? await pairing.value) != nil
+        #expect(hasPaired == succeeds)
+        if succeeds {
+            await bench.settle()
+            bench.clock.advance(by: .seconds(60))
+            await bench.settle()
+            #expect(await strap.connectionState == .connected)
+        } else {
+            await lingers()
+        }
+    }
+
     @Test func `declared values keep the link of a scope for as long as they live`() async throws {
         await bench.backend.set([50], of: 2)
         let kept = try await strap.withConnection { try await $0.values([.read(Bench.level)]) }
         #expect(await strap.connectionState == .connected)
         #expect(try kept.value(of: Bench.level) != nil)
-        try await strap.disconnect()
         kept.end()
+        await lingers()
         let level = try await strap.withConnection { strap in
             try await strap.values([.read(Bench.level)]).value(of: Bench.level)
         }

@@ -240,9 +240,9 @@ import Testing
         try await strap.connect()
         let (events, producer) = BoundedStream.make(of: ConnectionEvent.self, policy: .dropOldest(capacity: 8)) {}
         let gone = Bench.error(.disconnected)
-        for event in [.disconnected(gone), .connecting, .connectFailed(gone, retryAfter: nil), .connected]
-            as [ConnectionEvent]
-        { producer.yield(event) }
+        for event in [
+            .servicesChanged, .disconnected(gone), .connecting, .connectFailed(gone, retryAfter: nil), .connected,
+        ] as [ConnectionEvent] { producer.yield(event) }
         let updater = ValueUpdater(peripheral: strap, declared: [.readAndNotify(Bench.level)], store: store)
         let upkeep = Task { await updater.run(events) }
         try await store.untilReady()
@@ -254,9 +254,13 @@ import Testing
         await bench.dropLink()
         await until { await strap.connectionState == .disconnected }
         try await strap.connect()
+        let waiting = Task { [central = bench.central, id = strap.id] in
+            try await store.untilReady(on: central.linkNumber(id))
+        }
+        await bench.settle()
         producer.yield(.disconnected(gone))
-        await bench.backend.asked(.read, 2)
-        try await store.untilReady()
+        try await waiting.value
+        #expect(await bench.backend.count(.read) == 2)
         producer.yield(.connected)
         await bench.settle()
         #expect(store.isReady)
