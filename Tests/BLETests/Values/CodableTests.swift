@@ -79,9 +79,10 @@ import Testing
         let text = try json(error)
         #expect(
             text == #"""
-                {"attError":14,"cause":{"code":"timedOut","isRetryable":true,"message":"it took too long"},\#
-                "characteristic":"2a19","code":"attributeError","disconnectReason":"remote","isRetryable":true,\#
-                "message":"no","missingUUIDs":["2902"],"peripheral":"strap","remedy":"Try.","service":"180f",\#
+                {"attError":14,"cause":{"code":"timedOut","isRetryable":true,"mayHaveReachedPeripheral":true,\#
+                "message":"it took too long"},"characteristic":"2a19","code":"attributeError",\#
+                "disconnectReason":"remote","isRetryable":true,"mayHaveReachedPeripheral":false,"message":"no",\#
+                "missingUUIDs":["2902"],"peripheral":"strap","remedy":"Try.","service":"180f",\#
                 "stackErrorName":"org.bluez.Error.Failed"}
                 """#)
         let copy = try read(text, as: BLEError.self)
@@ -89,7 +90,12 @@ import Testing
         #expect((copy.cause as? BLEError)?.code == .timedOut)
         let foreign = try read(json(BLEError(.failed, "x", cause: Other())), as: BLEError.self)
         #expect((foreign.cause as? BLEError)?.message == "Other()")
-        #expect(try read(#"{"code":"timedOut","message":"x"}"#, as: BLEError.self).isRetryable)
+        // The facts of a code of another module, or of none.
+        let device = BLEError(BLEError.Code("deviceBusy", isRetryable: true, mayHaveReachedPeripheral: true), "x")
+        let received = try read(json(device), as: BLEError.self)
+        #expect(received.code == device.code && received.isRetryable && received.mayHaveReachedPeripheral)
+        let unknown = try read(#"{"code":"timedOut","message":"x"}"#, as: BLEError.self)
+        #expect(!unknown.isRetryable && unknown.mayHaveReachedPeripheral)
         #expect(try read(#"{"code":"failed","message":"x","cause":null}"#, as: BLEError.self).cause == nil)
     }
 
