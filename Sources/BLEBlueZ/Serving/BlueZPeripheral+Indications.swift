@@ -85,6 +85,29 @@ extension BlueZPeripheral {
             .add(at: elapsed())
     }
 
+    /// Waits, if each value is confirmed, until the central has confirmed the one before, or can no longer. Returns
+    /// whether it was necessary to wait.
+    ///
+    /// One value at a time is what the Attribute Protocol allows, and bluetoothd can tell of no more: of two
+    /// confirmations, it reports one if the second arrives before it has reported the first (`sock_io_conf` in its
+    /// `src/gatt-database.c`).
+    func hasWaitedForConfirmation(
+        by central: Peripheral.ID, _ attribute: ServedAttribute
+    ) async throws(BLEError) -> Bool {
+        let key = SubscriberKey(attribute: attribute, central: central)
+        guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true,
+            let count = unconfirmed[key]?.count(at: elapsed()), count > 0
+        else { return false }
+        let confirmation = Outcome<Void>()
+        decisions[key, default: []].append(confirmation)
+        let expiry = Expiry(after: UnconfirmedValues.limit, clock: context?.clock ?? host.loop.clock) {
+            confirmation.deliver(.success(()))
+        }
+        defer { expiry.cancel() }
+        try await confirmation.wait()
+        return true
+    }
+
     /// Handles a confirmation, which bluetoothd reports with the call `Confirm` or over the socket of the central.
     func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
         let key = SubscriberKey(attribute: attribute, central: central)
@@ -95,6 +118,7 @@ extension BlueZPeripheral {
             return
         }
         unconfirmed[key]?.remove()
+        settle(key)
         for index in confirmations[key]?.indices ?? 0..<0 {
             confirmations[key]?[index].remaining -= 1
             if let confirmation = confirmations[key]?[index], confirmation.remaining <= 0 {

@@ -15,6 +15,8 @@ struct BlueZApplication {
     var places: [Int] = []
     /// The characteristics that indicate.
     var indicating: Set<ServedAttribute> = []
+    /// The characteristics that do not notify, so that each value is confirmed.
+    var onlyIndicating: Set<ServedAttribute> = []
     /// The emitters of characteristics that have sent a value.
     var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
@@ -122,6 +124,9 @@ extension BlueZPeripheral {
         weak let peripheral = self
         if characteristic.properties.contains(.indicate) {
             applications[attribute.application]?.indicating.insert(attribute)
+            if !characteristic.properties.contains(.notify) {
+                applications[attribute.application]?.onlyIndicating.insert(attribute)
+            }
         }
         let sends = !characteristic.properties.isDisjoint(with: [.notify, .indicate])
         let givesSockets = sends && applications[attribute.application]?.givesSockets == true

@@ -94,7 +94,8 @@ extension BlueZPeripheral {
         report(.unsubscribed(attribute, central: central))
     }
 
-    private func settle(_ key: SubscriberKey) {
+    /// Ends the waits for what happens to a subscriber, which look again.
+    func settle(_ key: SubscriberKey) {
         for waiter in decisions.removeValue(forKey: key) ?? [] { waiter.deliver(.success(())) }
     }
 
@@ -179,6 +180,7 @@ extension BlueZPeripheral {
                         .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
                 }
                 if try await isFenced(attribute) { continue }
+                if try await hasWaitedForConfirmation(by: central, attribute) { continue }
                 do throws(LoopError) {
                     guard try socket.send(value) else {
                         try await socket.room()

@@ -1,4 +1,5 @@
 import BLE
+import BLETestSupport
 import DBus
 import Loop
 
@@ -9,13 +10,16 @@ struct DaemonEnd {
     let socket: PacketSocket
     let loop: EventLoop
     let packets: AsyncStream<[UInt8]>
+    /// The number of packets that have arrived.
+    let count = SharedValue(0)
 
     init(_ descriptor: FileDescriptor, _ loop: EventLoop) {
         let socket = PacketSocket(descriptor, on: loop)
         let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
         (self.socket, self.loop, self.packets) = (socket, loop, packets)
-        loop.perform {
+        loop.perform { [count] in
             socket.open { packet in
+                count.change { $0 += 1 }
                 arrivals.yield(packet)
                 return true
             } onEnd: {
