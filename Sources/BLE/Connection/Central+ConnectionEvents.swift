@@ -67,7 +67,7 @@ extension Central {
     private func removeEventObserver(_ token: Int, of id: Peripheral.ID) {
         links[id]?.removeEventObserver(token)
         // Declared values that want a link may have been the last.
-        considerIdle(id)
+        if links[id]?.hasServed == true, policy(id) == .manual { considerIdle(id) }
         removeLinkIfUnused(id)
     }
 

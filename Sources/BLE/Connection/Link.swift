@@ -108,7 +108,11 @@ final class Link {
         scopes += 1
     }
 
-    func endScope() { scopes -= 1 }
+    func endScope() {
+        scopes -= 1
+        // There is no link to end, and the next one is made for others.
+        if scopes == 0, state != .connected { endsUnused = false }
+    }
 
     var isInScope: Bool { scopes > 0 }
 

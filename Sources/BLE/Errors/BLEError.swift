@@ -19,8 +19,9 @@ public struct BLEError: Error, Sendable {
             self.mayHaveReachedPeripheral = mayHaveReachedPeripheral
         }
 
-        /// Creates a code from its name, to compare it with others. Nothing else is known of it.
-        public init(rawValue: String) { self.init(rawValue) }
+        /// Creates a code from its name, to compare it with others. Nothing else is known of it: a peripheral may have
+        /// been reached.
+        public init(rawValue: String) { self.init(rawValue, mayHaveReachedPeripheral: true) }
 
         /// The name.
         public var description: String { rawValue }

@@ -41,7 +41,7 @@ extension Central {
         } catch {
             let isLast = pairingEnded(id)
             if isLast, let link = links[id], link.pairing.keepLink() {
-                link.leaveToUsers()
+                if link.isInScope || link.state == .connected { link.leaveToUsers() }
                 if link.hasServed { try? await disconnect(id) }
             }
             throw error.at(id)

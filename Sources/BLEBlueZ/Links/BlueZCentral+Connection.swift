@@ -78,7 +78,12 @@ extension BlueZCentral {
     /// is connecting.
     private static func isTransient(_ error: BLEError) -> Bool {
         if error.code == .busy { return true }
-        return isAborted(error)
+        return isAborted(error) || hasFailedToDiscover(error)
+    }
+
+    /// Whether bluetoothd's discovery has failed, and with it the attempt (EIO in its `src/device.c`).
+    private static func hasFailedToDiscover(_ error: BLEError) -> Bool {
+        error.code == .connectionFailed && error.message.contains(text: "Input/output error")
     }
 
     /// Whether bluetoothd's attempt was interrupted.

@@ -42,7 +42,7 @@ extension BlueZCentral {
             // to find them, for any program, lasts 2 s.
             guard error.code == .timedOut, let found = try resolvedNow(path) else {
                 var error = error
-                if isClassic(path) { error.remedy = Self.classic().remedy }
+                if error.code == .disconnected, isClassic(path) { error.remedy = Self.classic().remedy }
                 throw error
             }
             guard !isClassic(path) else { throw Self.classic() }

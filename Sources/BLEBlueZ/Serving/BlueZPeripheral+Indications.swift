@@ -103,8 +103,15 @@ extension BlueZPeripheral {
         let expiry = Expiry(after: UnconfirmedValues.limit, clock: context?.clock ?? host.loop.clock) {
             confirmation.deliver(.success(()))
         }
-        defer { expiry.cancel() }
+        let begun = elapsed()
+        defer {
+            expiry.cancel()
+            decisions[key]?.removeAll { $0 === confirmation }
+            if decisions[key]?.isEmpty == true { decisions[key] = nil }
+        }
         try await confirmation.wait()
+        // It was sent before this wait: by now, bluetoothd has ended the link, or the confirmation is lost.
+        if elapsed() - begun >= UnconfirmedValues.limit { unconfirmed[key] = nil }
         return true
     }
 
@@ -132,6 +139,7 @@ extension BlueZPeripheral {
         let key = SubscriberKey(attribute: attribute, central: central)
         unconfirmed[key] = nil
         fail(key, Self.lastIsGone)
+        settle(key)
     }
 
     /// Handles the end of a central's subscription: no `Confirm` follows for values that were signaled to this central

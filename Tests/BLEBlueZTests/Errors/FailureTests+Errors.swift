@@ -77,7 +77,7 @@ extension FailureTests {
     }
 
     @Test(arguments: [
-        DBusError.bluez("Failed", "le-connection-abort-by-local"),
+        DBusError.bluez("Failed", "le-connection-abort-by-local"), .bluez("Failed", "Input/output error"),
         .bluez("Failed", "Operation already in progress"), .bluez("InProgress", "In Progress"),
     ])
     func `a connect that was cut short is tried again`(_ answer: DBusError) async throws {

@@ -262,6 +262,20 @@ import Testing
         #expect(await bench.backend.count(.connect) == 2)
     }
 
+    @Test func `the end of a scope without a link does not end the next link, which others make`() async throws {
+        let events = await strap.connectionEvents()
+        try await strap.withConnection { strap in
+            await bench.dropLink()
+            await until { await strap.connectionState == .disconnected }
+        }
+        _ = try await strap.read(Bench.level.bytes)
+        await bench.settle()
+        bench.clock.advance(by: .seconds(60))
+        await bench.settle()
+        #expect(await strap.connectionState == .connected)
+        withExtendedLifetime(events) {}
+    }
+
     @Test func `a connect keeps the link of a scope that has ended`() async throws {
         let stream = try await strap.withConnection { try await $0.notifications(Bench.level) }
         await stream.end()
