@@ -119,7 +119,7 @@ struct ConnectionMachine {
     var hasEnded: Bool { if case .disconnecting(let ending) = phase { ending.hasEnded } else { false } }
 
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
-    var isIdle: Bool { state == .disconnected && !isMaintained && callers.isEmpty }
+    var isIdle: Bool { state == .disconnected && !isWanted }
 
     /// Whether there is a link that is not being ended, or one is requested.
     var isWanted: Bool {
