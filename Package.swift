@@ -157,7 +157,7 @@ if withBlueZ {
             [
                 "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
                 "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock", "StrapLogger", "Thermometer", .log,
-                .subprocess,
+                .subprocess, "Waiting",
             ]),
         .tests(
             "BLECommandTests",

@@ -3,11 +3,11 @@ internal import Waiting
 /// First-come, first-served queues for resources that serve one user at a time, such as the value of an attribute.
 ///
 /// A `Wait` is what begins with the turn of a ticket.
-struct Turns<Key: Hashable, Wait> {
-    typealias Ticket = Int
+package struct Turns<Key: Hashable, Wait> {
+    package typealias Ticket = Int
 
     /// The result of joining a queue.
-    enum Joined: Equatable {
+    package enum Joined: Equatable {
         /// It is the ticket's turn.
         case first
         case waiting
@@ -34,8 +34,12 @@ struct Turns<Key: Hashable, Wait> {
         var hasRefused = false
     }
 
+    package init() {}
+
     /// Whether all queues are empty.
-    var isEmpty: Bool { members.isEmpty }
+    package var isEmpty: Bool { members.isEmpty }
+    /// The number of tickets in all queues.
+    package var count: Int { members.count }
 
     private var members: [Ticket: Member] = [:]
     private var queues: [Key: Queue] = [:]
@@ -43,7 +47,7 @@ struct Turns<Key: Hashable, Wait> {
     /// Joins a queue, of at most `limit` tickets.
     ///
     /// - Parameter wait: returned when the turn of the ticket comes, unless that is now.
-    mutating func join(_ key: Key, _ ticket: Ticket, limit: Int = .max, wait: Wait) -> Joined {
+    package mutating func join(_ key: Key, _ ticket: Ticket, limit: Int = .max, wait: Wait) -> Joined {
         guard let index = queues.index(forKey: key) else {
             guard limit > 0 else { return .full(isFirst: true) }
             queues[key] = Queue(head: ticket)
@@ -61,17 +65,17 @@ struct Turns<Key: Hashable, Wait> {
     }
 
     /// Keeps the turn of a ticket until ``release(_:)``.
-    mutating func hold(_ ticket: Ticket) { members[ticket]?.isHeld = true }
+    package mutating func hold(_ ticket: Ticket) { members[ticket]?.isHeld = true }
 
     /// Ends a hold. Returns what begins if the ticket has left.
-    mutating func release(_ ticket: Ticket) -> (ticket: Ticket, wait: Wait)? {
+    package mutating func release(_ ticket: Ticket) -> (ticket: Ticket, wait: Wait)? {
         guard members[ticket]?.isHeld == true else { return nil }
         members[ticket]?.isHeld = false
         return members[ticket]?.hasLeft == true ? leave(ticket) : nil
     }
 
     /// Leaves the queue from any position. Returns what begins if this ends the ticket's turn.
-    mutating func leave(_ ticket: Ticket) -> (ticket: Ticket, wait: Wait)? {
+    package mutating func leave(_ ticket: Ticket) -> (ticket: Ticket, wait: Wait)? {
         guard let member = members[ticket] else { return nil }
         guard !member.isHeld else {
             members[ticket]?.hasLeft = true
@@ -94,7 +98,7 @@ struct Turns<Key: Hashable, Wait> {
     }
 
     /// Whether the turn of a resource is that of a ticket that has left.
-    func hasLeft(_ key: Key) -> Bool {
+    package func hasLeft(_ key: Key) -> Bool {
         queues[key].map { members[$0.head]?.hasLeft == true } ?? false
     }
 }

@@ -15,6 +15,9 @@ extension Central {
     func setPolicy(_ policy: ConnectionPolicy, of id: Peripheral.ID) throws(BLEError) {
         if isShutDown { throw .shutDown }
         let link = link(id)
+        // A link that is up stays, as far as no scope ends it, and is ended as the new policy says.
+        if !link.isInScope { link.keep() }
+        if policy != .manual { link.pairing.keepLink() }
         step(id) { $0.setPolicy(policy) }
         endStrandedSubscriptions(of: id)
         considerIdle(link)

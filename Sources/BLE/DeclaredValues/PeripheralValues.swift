@@ -48,8 +48,12 @@ public final class PeripheralValues: Sendable {
     public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
         if timeout == nil, case .maintained = await central.policy(peripheral.id) {
-            try await central.connect(peripheral.id, timeout: nil, isPatient: true)
-            return try await store.untilReady(on: central.linkNumber(peripheral.id))
+            while true {
+                try await central.connect(peripheral.id, timeout: nil, isPatient: true)
+                // A link that has ended already is followed by another.
+                guard let number = await central.linkNumber(peripheral.id) else { continue }
+                return try await store.untilReady(on: number)
+            }
         }
         let limit = timeout ?? central.configuration.connectTimeout
         let elapsed = Central.stopwatch(central.clock)
@@ -58,7 +62,10 @@ public final class PeripheralValues: Sendable {
             try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
                 BLEError(.timedOut, "becoming ready took longer than \(limit)")
             } _: { [store, id = peripheral.id] () throws(BLEError) in
-                try await store.untilReady(on: central.linkNumber(id))
+                guard let number = await central.linkNumber(id) else {
+                    throw BLEError(.disconnected, "the link ended as soon as it was made")
+                }
+                try await store.untilReady(on: number)
             }
         } catch {
             throw error.at(peripheral.id)

@@ -34,6 +34,8 @@ final class ValueStore: Sendable {
         var isReady = false
         /// The reason why the values are not available on this link.
         var failure: BLEError?
+        /// Why the link that was made ready last has ended, if no other follows.
+        var linkEnd: BLEError?
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
         var observers: [Int: Observer] = [:]
@@ -160,7 +162,7 @@ final class ValueStore: Sendable {
         state.withLock { state in
             state.link = link
             state.isReady = false
-            state.failure = nil
+            (state.failure, state.linkEnd) = (nil, nil)
             state.failures = [:]
             state.announced = []
             state.erased = []
@@ -188,7 +190,7 @@ final class ValueStore: Sendable {
     func linkEnded(_ error: BLEError, isMaintained: Bool) {
         let waiters = state.withLock { state in
             state.isReady = false
-            state.failure = nil
+            (state.failure, state.linkEnd) = (nil, isMaintained ? nil : error)
             state.endedLinks += 1
             for key in state.values.keys { state.set(nil, for: key) }
             if state.hasLink {
@@ -229,6 +231,8 @@ final class ValueStore: Sendable {
                 outcome.deliver(.failure(end))
             } else if link != nil, link != state.link {
                 state.waiters[token] = outcome
+            } else if link != nil, let end = state.linkEnd {
+                outcome.deliver(.failure(end))
             } else if state.isReady {
                 outcome.deliver(.success(()))
             } else if let failure = state.failure {

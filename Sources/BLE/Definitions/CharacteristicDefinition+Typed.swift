@@ -34,7 +34,9 @@ extension CharacteristicDefinition {
     /// Creates a control point, which indicates the result of `answer` for each request that is written to it.
     ///
     /// Requests are rejected with ``ATTError/improperlyConfigured`` while no central is subscribed, as specifications
-    /// require, and with the error that `answer` throws. If `answer` returns nil, nothing is indicated.
+    /// require, and with the error that `answer` throws. If `answer` returns nil, nothing is indicated. A central that
+    /// has not confirmed a result receives the next one after it has. If that takes longer than a request may, its
+    /// request is rejected, although `answer` has run.
     public static func controlPoint(
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
         answer: @escaping @Sendable (_ request: [UInt8]) async throws(ATTError) -> [UInt8]?

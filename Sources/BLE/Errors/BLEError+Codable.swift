@@ -7,7 +7,8 @@ extension BLEError: Codable {
         case isRetryable, mayHaveReachedPeripheral, remedy, cause
     }
 
-    /// Reads an error.
+    /// Reads an error. Its ``code`` equals the one that was written, and carries the facts of the error: whether
+    /// this error is retryable, not what is usual for the code.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value<Value: Decodable>(_ key: CodingKeys) throws -> Value? {

@@ -106,6 +106,8 @@ extension PeripheralHost {
         do throws(BLEError) {
             try await send(value, from: attribute, to: central)
         } catch {
+            // A cancelled handler sends nothing. This is not an error.
+            if error.code == .cancelled { return }
             // What holds for every value is reported once.
             if error.code == .notSupported,
                 applications[attribute.application]?.subscription(attribute, central)?.state.isFirstRefusal() == false

@@ -78,11 +78,12 @@ extension BlueZCentral {
     /// is connecting.
     private static func isTransient(_ error: BLEError) -> Bool {
         if error.code == .busy { return true }
-        return isAborted(error) || hasFailedToDiscover(error)
+        return isAborted(error) || isRefusedByKernel(error)
     }
 
-    /// Whether bluetoothd's discovery has failed, and with it the attempt (EIO in its `src/device.c`).
-    private static func hasFailedToDiscover(_ error: BLEError) -> Bool {
+    /// Whether the kernel has refused the socket of bluetoothd's attempt (EIO of `device_connect_le` in its
+    /// `src/device.c`).
+    private static func isRefusedByKernel(_ error: BLEError) -> Bool {
         error.code == .connectionFailed && error.message.contains(text: "Input/output error")
     }
 

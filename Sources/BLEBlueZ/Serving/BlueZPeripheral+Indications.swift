@@ -36,6 +36,9 @@ struct UnconfirmedValues {
         return present + former
     }
 
+    /// Whether there was one when they were last counted.
+    var isAny: Bool { present + former > 0 }
+
     mutating func add(at now: Duration) {
         _ = count(at: now)
         present += 1
@@ -100,18 +103,22 @@ extension BlueZPeripheral {
         else { return false }
         let confirmation = Outcome<Void>()
         decisions[key, default: []].append(confirmation)
-        let expiry = Expiry(after: UnconfirmedValues.limit, clock: context?.clock ?? host.loop.clock) {
-            confirmation.deliver(.success(()))
+        let expiry = confirmation.expire(after: UnconfirmedValues.limit, clock: clockOfLimits) {
+            BLEError(.timedOut, "the value before was not confirmed")
         }
-        let begun = elapsed()
         defer {
             expiry.cancel()
             decisions[key]?.removeAll { $0 === confirmation }
             if decisions[key]?.isEmpty == true { decisions[key] = nil }
         }
-        try await confirmation.wait()
-        // It was sent before this wait: by now, bluetoothd has ended the link, or the confirmation is lost.
-        if elapsed() - begun >= UnconfirmedValues.limit { unconfirmed[key] = nil }
+        do throws(BLEError) {
+            try await confirmation.wait()
+        } catch {
+            guard error.code == .timedOut else { throw error }
+            // bluetoothd has ended the link by now, or the confirmation is lost. Nothing was sent meanwhile: this is
+            // the turn of the value that waits.
+            unconfirmed[key] = nil
+        }
         return true
     }
 
@@ -165,16 +172,31 @@ extension BlueZPeripheral {
         for key in confirmations.keys where isIncluded(key.attribute) { fail(key, error) }
     }
 
-    /// Waits for outstanding confirmations: if the socket is closed before they arrive, bluetoothd uses it nevertheless
-    /// (`sock_io_conf` in its `src/gatt-database.c`).
+    /// Waits for outstanding confirmations, for at most half a second: if the socket is closed before they arrive,
+    /// bluetoothd uses it nevertheless (`sock_io_conf` in its `src/gatt-database.c`).
     func awaitConfirmations(of application: Int) async {
-        for _ in 0..<10 {
-            guard
-                confirmations.contains(where: { $0.key.attribute.application == application && $0.key.central != nil })
-            else { return }
-            try? await host.loop.clock.sleep(for: .milliseconds(50))
+        let begun = elapsed()
+        while let key = subscriberToConfirm(of: application) {
+            let confirmation = Outcome<Void>()
+            decisions[key, default: []].append(confirmation)
+            let left = max(.zero, .milliseconds(500) - (elapsed() - begun))
+            let expiry = confirmation.expire(after: left, clock: clockOfLimits) {
+                BLEError(.timedOut, "the values were not confirmed")
+            }
+            defer { expiry.cancel() }
+            guard (try? await confirmation.wait()) != nil else { return }
         }
     }
+
+    /// Returns a subscriber whose confirmation is outstanding, even if the caller that waited for it is cancelled.
+    private func subscriberToConfirm(of application: Int) -> SubscriberKey? {
+        let onlyIndicating = applications[application]?.onlyIndicating ?? []
+        return unconfirmed.first { onlyIndicating.contains($0.key.attribute) && $0.value.isAny }?.key
+            ?? confirmations.keys.first { $0.attribute.application == application && $0.central != nil }
+    }
+
+    /// The clock of the limits that this role sets itself.
+    var clockOfLimits: any Clock<Duration> { context?.clock ?? host.loop.clock }
 
     static let lastIsGone = BLEError(.disconnected, "the last subscriber is gone")
 }

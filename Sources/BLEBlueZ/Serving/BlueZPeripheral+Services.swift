@@ -17,6 +17,8 @@ struct BlueZApplication {
     var indicating: Set<ServedAttribute> = []
     /// The characteristics that do not notify, so that each value is confirmed.
     var onlyIndicating: Set<ServedAttribute> = []
+    /// Whether the registration is about to end. Nothing more is sent to subscribers with sockets.
+    var isEnding = false
     /// The emitters of characteristics that have sent a value.
     var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
@@ -54,6 +56,7 @@ extension BlueZPeripheral {
 
     /// Ends the registration, and stops serving the objects.
     public func unregister(_ application: Int) async {
+        applications[application]?.isEnding = true
         await awaitConfirmations(of: application)
         guard let served = applications.removeValue(forKey: application) else { return }
         failIndications(BLEError(.disconnected, "the service is no longer served")) { $0.application == application }

@@ -100,7 +100,7 @@ extension BlueZPeripheral {
     }
 
     private func after(_ duration: Duration, _ work: @escaping @Sendable (isolated BlueZPeripheral) -> Void) {
-        _ = Expiry(after: duration, clock: context?.clock ?? host.loop.clock) { [weak self] in
+        _ = Expiry(after: duration, clock: clockOfLimits) { [weak self] in
             Task { await self?.perform(work) }
         }
     }
@@ -118,8 +118,10 @@ extension BlueZPeripheral {
         }
         // This may decide whether other centrals are still subscribed.
         for key in decisions.keys {
-            if let central = key.central, case .undecided = subscribers.route(key.attribute, to: central) { continue }
-            settle(key)
+            switch key.central.map({ subscribers.route(key.attribute, to: $0) }) {
+            case .undecided, .socket: continue
+            case .signal, .nobody, .unreachable, nil: settle(key)
+            }
         }
     }
 
@@ -158,6 +160,20 @@ extension BlueZPeripheral {
     ) async throws(BLEError) -> Bool {
         // A value is for this subscription, not for the central's next one.
         let number = subscribers.number(of: central, attribute)
+        guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true else {
+            return try await send(value, from: attribute, to: central, number, hasSent)
+        }
+        let ticket = ticket()
+        let (turn, _) = turns.wait(SubscriberKey(attribute: attribute, central: central), ticket)
+        defer { turns.end(ticket) }
+        try await turn.wait()
+        return try await send(value, from: attribute, to: central, number, hasSent)
+    }
+
+    private func send(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID, _ number: Int?,
+        _ hasSent: (PacketSocket?) -> Void
+    ) async throws(BLEError) -> Bool {
         while subscribers.number(of: central, attribute) == number {
             switch subscribers.route(attribute, to: central) {
             case .nobody: return false
@@ -179,6 +195,7 @@ extension BlueZPeripheral {
                     throw BLEError(
                         .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
                 }
+                guard applications[attribute.application]?.isEnding == false else { return false }
                 if try await isFenced(attribute) { continue }
                 if try await hasWaitedForConfirmation(by: central, attribute) { continue }
                 do throws(LoopError) {

@@ -76,6 +76,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var isStarted: Bool { role != nil }
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
     private var lastPath = 0
+    private var lastTicket = 0
     var applications: [Int: BlueZApplication] = [:]
     var advertisements: [Int: BlueZAdvertisement] = [:]
     /// The channels that are accepted, by publication.
@@ -85,6 +86,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var decisions: [SubscriberKey: [Outcome<Void>]] = [:]
     /// The values that each subscriber with a socket has not confirmed.
     var unconfirmed: [SubscriberKey: UnconfirmedValues] = [:]
+    /// The values for centrals that confirm each of them, in the order in which they are sent.
+    var turns = Turns<SubscriberKey, Outcome<Void>>()
     /// The time since the role began.
     private(set) var elapsed: @Sendable () -> Duration = { .zero }
     var fences: [ServedAttribute: SignalFence] = [:]
@@ -113,6 +116,12 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     func newPath(_ kind: String) -> String {
         lastPath += 1
         return "/swift_ble/\(kind)\(lastPath)"
+    }
+
+    /// Returns a new member of ``turns``.
+    func ticket() -> Int {
+        lastTicket += 1
+        return lastTicket
     }
 
     // MARK: Starting and stopping

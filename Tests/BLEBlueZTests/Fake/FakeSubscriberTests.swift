@@ -6,6 +6,7 @@ import Logging
 import Loop
 import Synchronization
 import Testing
+import Waiting
 
 @testable import BLEBlueZ
 @testable import BlueZTestSupport
@@ -287,5 +288,129 @@ struct FakeSubscriberTests {
         try await indication.value
         central.close()
         await backend.shutDown()
+    }
+
+    /// Serves a characteristic that only indicates to a subscriber, without a host.
+    private func withIndicating(
+        clock: any Clock<Duration>, _ check: (BlueZPeripheral, ServedAttribute, DaemonEnd) async throws -> Void
+    ) async throws {
+        let backend = BlueZPeripheral(world.makeStack())
+        try await backend.start(
+            PeripheralContext(
+                handleEvent: { _ in }, read: { (_, _) throws(ATTError) in [] },
+                write: { (_, _, _) throws(ATTError) in },
+                logger: Logger(label: "test"), clock: clock))
+        try await backend.register(Self.definition(.indicate).services, as: 1)
+        let central = try await world.subscribe(Self.one)
+        try await check(backend, ServedAttribute(application: 1, service: 0, characteristic: 0), central)
+        central.close()
+        await backend.shutDown()
+    }
+
+    @Test func `values that are confirmed one by one arrive in the order in which they were sent`() async throws {
+        try await withIndicating(clock: ContinuousClock()) { backend, attribute, central in
+            var packets = central.packets.makeAsyncIterator()
+            try await backend.notify([0], from: attribute, to: Self.one)
+            var values: [Task<Void, any Error>] = []
+            for number in UInt8(1)...20 {
+                values.append(
+                    Task { try await backend.notify([number], from: attribute, to: Self.one) })
+                await until { await backend.turns.count == Int(number) }
+            }
+            for number in UInt8(0)...20 {
+                #expect(await packets.next() == [number])
+                _ = try central.socket.send([1])
+            }
+            for value in values { try await value.value }
+            #expect(await backend.turns.isEmpty)
+        }
+    }
+
+    @Test func `a value waits for the confirmation of the one before for as long as the protocol allows`() async throws
+    {
+        let clock = ManualClock()
+        try await withIndicating(clock: clock) { backend, attribute, central in
+            var packets = central.packets.makeAsyncIterator()
+            try await backend.notify([1], from: attribute, to: Self.one)
+            let second = Task { try await backend.notify([2], from: attribute, to: Self.one) }
+            await until { await !backend.decisions.isEmpty }
+            let third = Task { try await backend.notify([3], from: attribute, to: Self.one) }
+            await until { await backend.turns.count == 2 }
+            await clock.sleepers(1, for: .seconds(30))
+            clock.advance(by: .seconds(30))
+            try await second.value
+            #expect(await packets.next() == [1])
+            #expect(await packets.next() == [2])
+            // It waits for the second.
+            await until { await !backend.decisions.isEmpty }
+            _ = try central.socket.send([1])
+            try await third.value
+            #expect(await packets.next() == [3])
+        }
+    }
+
+    @Test func `the end of another's link does not prolong the wait for a confirmation`() async throws {
+        let clock = ManualClock()
+        try await withIndicating(clock: clock) { backend, attribute, central in
+            let other = try await world.subscribe(Self.other)
+            try await backend.notify([1], from: attribute, to: Self.one)
+            let second = Task { try await backend.notify([2], from: attribute, to: Self.one) }
+            await clock.sleepers(1, for: .seconds(30))
+            clock.advance(by: .seconds(20))
+            await world.daemon.pretend(Self.other, isConnected: false)
+            await until { await backend.subscribers.number(of: Self.other, attribute) == nil }
+            clock.advance(by: .seconds(10))
+            try await second.value
+            other.close()
+        }
+    }
+
+    @Test func `a socket stays open until the value on its way is confirmed`() async throws {
+        try await withIndicating(clock: ManualClock()) { backend, attribute, central in
+            try await backend.notify([1], from: attribute, to: Self.one)
+            let late = Task { try await backend.send([2], from: attribute, to: Self.one) }
+            await until { await !backend.decisions.isEmpty }
+            let end = Task { await backend.unregister(1) }
+            await until { await backend.applications[1]?.isEnding != false }
+            #expect(await backend.subscribers.socket(of: Self.one, attribute) != nil)
+            _ = try central.socket.send([1])
+            await end.value
+            // Nothing follows that could be confirmed later.
+            #expect(try await late.value == false)
+            var packets = central.packets.makeAsyncIterator()
+            #expect(await packets.next() == [1])
+            #expect(await packets.next() == nil)
+        }
+    }
+
+    @Test func `a handler that is cancelled while it waits for a confirmation is not reported`() async throws {
+        let host = try await world.makeHost(.quiet())
+        var events = await host.events().makeAsyncIterator()
+        let isWaiting = Outcome<Void>()
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [.battery]),
+            services: [
+                ServiceDefinition(
+                    .battery,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            Self.output.key.characteristic, .indicate,
+                            onSubscribe: { notifier in
+                                await notifier.notify([1])
+                                isWaiting.deliver(.success(()))
+                                await notifier.notify([2])
+                            })
+                    ])
+            ])
+        let central = try await host.withServed(definition) { _ in
+            let central = try await world.subscribe(Self.one)
+            try await isWaiting.wait()
+            return central
+        }
+        central.close()
+        await host.shutDown()
+        while let event = try? await events.next() {
+            if case .failed(let error) = event { Issue.record("reported: \(error)") }
+        }
     }
 }

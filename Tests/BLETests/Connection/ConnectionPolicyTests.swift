@@ -286,6 +286,29 @@ import Testing
         #expect(await strap.connectionState == .connected)
     }
 
+    @Test func `a link that is up stays when the policy becomes manual`() async throws {
+        try await strap.setConnectionPolicy(.onDemand(idle: .seconds(30)))
+        try await strap.withConnection { _ in }
+        #expect(await strap.connectionState == .connected)
+        try await strap.setConnectionPolicy(.manual)
+        await bench.settle()
+        bench.clock.advance(by: .seconds(60))
+        await bench.settle()
+        #expect(await strap.connectionState == .connected)
+    }
+
+    @Test func `a pairing that fails leaves its link to the policy that was set meanwhile`() async throws {
+        await bench.backend.script(.pair, .hold)
+        let pairing = Task { try await strap.pair() }
+        await bench.backend.asked(.pair)
+        try await strap.setConnectionPolicy(.maintained())
+        await bench.backend.release(.pair, Bench.error(.pairingFailed))
+        await expectError(.pairingFailed) { try await pairing.value }
+        #expect(await strap.connectionState == .connected)
+        #expect(await strap.connectionPolicy == .maintained())
+        #expect(await bench.backend.count(.disconnect) == 0)
+    }
+
     @Test func `a pairing that fails does not end a link that is in use by then`() async throws {
         await bench.backend.script(.pair, .hold)
         let pairing = Task { try await strap.pair() }

@@ -271,6 +271,18 @@ import Testing
         withExtendedLifetime(own) {}
     }
 
+    @Test func `values of a link that has ended already are not waited for`() async throws {
+        let store = ValueStore()
+        store.begin(1)
+        store.linkEnded(Bench.error(.disconnected), isMaintained: false)
+        await expectError(.disconnected) { try await store.untilReady(on: 1) }
+        // The next one is.
+        let next = Task { try await store.untilReady(on: 2) }
+        store.begin(2)
+        store.becomeReady()
+        try await next.value
+    }
+
     @Test func `values do not make a link in place of the one that has ended`() async throws {
         await bench.backend.script(.read, .hold)
         let reading = Task { try await strap.values([.read(Bench.level), .read(Bench.setting)]) }
