@@ -61,16 +61,17 @@ extension Central {
         } abandon: { _ in
             []
         }
-        endStrandedSubscriptions(of: id)
+        endStranded(id)
     }
 
-    /// Ends the streams that waited for the next link of a peripheral whose link is no longer maintained.
-    func endStrandedSubscriptions(of id: Peripheral.ID) {
-        guard connectionState(id) == .disconnected, !isMaintained(id) else { return }
-        finish(
-            links[id]?.subscriptions.endAll() ?? [],
-            BLEError(
-                .disconnected, "this program no longer maintains the link", peripheral: id, disconnectReason: .local))
+    /// Ends the streams and the waits for values that wanted the next link of a peripheral whose link is no longer
+    /// maintained.
+    func endStranded(_ id: Peripheral.ID) {
+        guard connectionState(id) == .disconnected, !isMaintained(id), let link = links[id] else { return }
+        let error = BLEError(
+            .disconnected, "this program no longer maintains the link", peripheral: id, disconnectReason: .local)
+        finish(link.subscriptions.endAll(), error)
+        link.endWaits(error)
     }
 
     private func wait(
@@ -288,7 +289,7 @@ extension Central {
             step(id) {
                 $0.attemptFailed(number, mayBeUp: mayBeUp, isHopeless: isHopeless, isPermanent: isPermanent)
             }
-            endStrandedSubscriptions(of: id)
+            endStranded(id)
         }
         removeLinkIfUnused(id)
         return nil

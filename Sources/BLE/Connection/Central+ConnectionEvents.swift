@@ -42,6 +42,16 @@ extension Central {
     /// The number of the link that is up. Nil if none is. While the events are observed, no number comes twice.
     func linkNumber(_ id: Peripheral.ID) -> Int? { links[id]?.number }
 
+    /// Waits until the values of the link that is up are ready, or those of the next one if it is maintained. The link
+    /// cannot end between the question for it and the wait.
+    func untilReady(_ values: ValueStore, _ id: Peripheral.ID) async throws(BLEError) {
+        let number = linkNumber(id)
+        guard number != nil || isMaintained(id) else {
+            throw BLEError(.disconnected, "the link has ended", peripheral: id)
+        }
+        try await values.untilReady(on: number)
+    }
+
     /// The number of the link that is up, and how often services have changed. Nil if none is.
     func linkVersion(_ id: Peripheral.ID) -> LinkVersion? {
         links[id].flatMap { link in link.number.map { LinkVersion(number: $0, serviceChanges: link.serviceChanges) } }

@@ -19,7 +19,7 @@ extension Central {
         if !link.isInScope { link.keep() }
         if policy != .manual { link.pairing.keepLink() }
         step(id) { $0.setPolicy(policy) }
-        endStrandedSubscriptions(of: id)
+        endStranded(id)
         considerIdle(link)
     }
 
@@ -83,6 +83,8 @@ extension Central {
     /// Ends a scope. The last one ends the link that was made for scopes, unless it is in use.
     func endScope(_ id: Peripheral.ID) async {
         links[id]?.endScope()
+        // The policy says when the link ends.
+        if policy(id) != .manual, links[id]?.isInScope == false { links[id]?.keep() }
         if links[id]?.hasServed == true, policy(id) == .manual { try? await disconnect(id) }
         considerIdle(id)
         removeLinkIfUnused(id)

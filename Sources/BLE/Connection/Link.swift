@@ -142,6 +142,11 @@ final class Link {
         valueStores.append { [weak values] in values }
     }
 
+    /// Fails the callers that wait for values of the next link, which does not follow.
+    func endWaits(_ error: BLEError) {
+        for values in valueStores { values()?.endWaits(error) }
+    }
+
     /// Replaces the timer that ends an unused link.
     func setIdleTimer(_ timer: Task<Void, Never>?) {
         idleTimer?.cancel()

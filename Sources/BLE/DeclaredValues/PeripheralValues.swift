@@ -15,7 +15,7 @@ internal import Waiting
 public final class PeripheralValues: Sendable {
     /// The peripheral that the values belong to.
     public let peripheral: Peripheral
-    private let store: ValueStore
+    let store: ValueStore
     private let upkeep: Task<Void, Never>
 
     init(of peripheral: Peripheral, declared: [DeclaredValue]?) async {
@@ -48,12 +48,8 @@ public final class PeripheralValues: Sendable {
     public func waitUntilReady(timeout: Duration? = nil) async throws {
         let central = peripheral.central
         if timeout == nil, case .maintained = await central.policy(peripheral.id) {
-            while true {
-                try await central.connect(peripheral.id, timeout: nil, isPatient: true)
-                // A link that has ended already is followed by another.
-                guard let number = await central.linkNumber(peripheral.id) else { continue }
-                return try await store.untilReady(on: number)
-            }
+            try await central.connect(peripheral.id, timeout: nil, isPatient: true)
+            return try await central.untilReady(store, peripheral.id)
         }
         let limit = timeout ?? central.configuration.connectTimeout
         let elapsed = Central.stopwatch(central.clock)
@@ -62,10 +58,7 @@ public final class PeripheralValues: Sendable {
             try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
                 BLEError(.timedOut, "becoming ready took longer than \(limit)")
             } _: { [store, id = peripheral.id] () throws(BLEError) in
-                guard let number = await central.linkNumber(id) else {
-                    throw BLEError(.disconnected, "the link ended as soon as it was made")
-                }
-                try await store.untilReady(on: number)
+                try await central.untilReady(store, id)
             }
         } catch {
             throw error.at(peripheral.id)

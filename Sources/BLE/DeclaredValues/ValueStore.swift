@@ -34,8 +34,6 @@ final class ValueStore: Sendable {
         var isReady = false
         /// The reason why the values are not available on this link.
         var failure: BLEError?
-        /// Why the link that was made ready last has ended, if no other follows.
-        var linkEnd: BLEError?
         var end: BLEError?
         var waiters: [Int: Outcome<Void>] = [:]
         var observers: [Int: Observer] = [:]
@@ -147,8 +145,13 @@ final class ValueStore: Sendable {
 
     /// Fails the waiting callers: the values are not available on this link.
     func fail(_ error: BLEError) {
+        state.withLock { $0.failure = error }
+        endWaits(error)
+    }
+
+    /// Fails the waiting callers: no other link follows.
+    func endWaits(_ error: BLEError) {
         let waiters = state.withLock { state in
-            state.failure = error
             defer { state.waiters = [:] }
             return state.waiters
         }
@@ -162,7 +165,7 @@ final class ValueStore: Sendable {
         state.withLock { state in
             state.link = link
             state.isReady = false
-            (state.failure, state.linkEnd) = (nil, nil)
+            state.failure = nil
             state.failures = [:]
             state.announced = []
             state.erased = []
@@ -190,7 +193,7 @@ final class ValueStore: Sendable {
     func linkEnded(_ error: BLEError, isMaintained: Bool) {
         let waiters = state.withLock { state in
             state.isReady = false
-            (state.failure, state.linkEnd) = (nil, isMaintained ? nil : error)
+            state.failure = nil
             state.endedLinks += 1
             for key in state.values.keys { state.set(nil, for: key) }
             if state.hasLink {
@@ -222,17 +225,15 @@ final class ValueStore: Sendable {
 
     /// Returns when the values are ready.
     ///
-    /// - Parameter link: the number of the link that is up. Values of another are not waited for. Nil for any.
+    /// - Parameter link: the number of the link that is up. Values of an earlier one are not enough. Nil for any.
     func untilReady(on link: Int? = nil) async throws(BLEError) {
         let outcome = Outcome<Void>()
         let token = state.withLock { state in
             let token = state.token()
             if let end = state.end {
                 outcome.deliver(.failure(end))
-            } else if link != nil, link != state.link {
+            } else if let link, state.link.map({ $0 < link }) ?? true {
                 state.waiters[token] = outcome
-            } else if link != nil, let end = state.linkEnd {
-                outcome.deliver(.failure(end))
             } else if state.isReady {
                 outcome.deliver(.success(()))
             } else if let failure = state.failure {

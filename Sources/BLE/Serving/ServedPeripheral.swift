@@ -31,7 +31,7 @@ public struct ServedPeripheral: Sendable {
 
     /// Sends a value to subscribers. It is not stored. Returns when the system has taken it; nothing is sent if there
     /// is no subscriber. To one central, from a characteristic that indicates and does not notify, it may wait until
-    /// the central has confirmed the value before, up to 30 s.
+    /// the central has confirmed the values before, up to 30 s each.
     ///
     /// Throws `characteristicNotFound`, `invalidLength` for a value that does not fit a packet of the link, and
     /// `notSupported` for a central if the system does not tell subscribers apart.

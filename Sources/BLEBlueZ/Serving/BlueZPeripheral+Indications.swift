@@ -25,6 +25,11 @@ struct UnconfirmedValues {
     /// The numbers of values of the present period, which lasts for ``limit``, and of the period before.
     private var (present, former) = (0, 0)
     private var start = Duration.zero
+    /// Whether one of the values was sent with `indicate`, even if its caller has been cancelled.
+    private(set) var hasIndication = false
+
+    /// Records that the next value is sent with `indicate`.
+    mutating func indicate() { hasIndication = true }
 
     /// Returns the number of values.
     mutating func count(at now: Duration) -> Int {
@@ -47,6 +52,7 @@ struct UnconfirmedValues {
     /// Removes a value that was confirmed.
     mutating func remove() {
         if former > 0 { former -= 1 } else { present = max(0, present - 1) }
+        if !isAny { hasIndication = false }
     }
 }
 
@@ -70,6 +76,7 @@ extension BlueZPeripheral {
                 if socket != nil {
                     key.central = central
                     confirmation.remaining = (unconfirmed[key]?.count(at: elapsed()) ?? 0) + 1
+                    unconfirmed[key, default: UnconfirmedValues()].indicate()
                 }
                 confirmations[key, default: []].append(confirmation)
             }
@@ -191,8 +198,10 @@ extension BlueZPeripheral {
     /// Returns a subscriber whose confirmation is outstanding, even if the caller that waited for it is cancelled.
     private func subscriberToConfirm(of application: Int) -> SubscriberKey? {
         let onlyIndicating = applications[application]?.onlyIndicating ?? []
-        return unconfirmed.first { onlyIndicating.contains($0.key.attribute) && $0.value.isAny }?.key
-            ?? confirmations.keys.first { $0.attribute.application == application && $0.central != nil }
+        return unconfirmed.first { key, values in
+            key.attribute.application == application && values.isAny
+                && (values.hasIndication || onlyIndicating.contains(key.attribute))
+        }?.key
     }
 
     /// The clock of the limits that this role sets itself.

@@ -6,7 +6,6 @@ import Logging
 import Loop
 import Synchronization
 import Testing
-import Waiting
 
 @testable import BLEBlueZ
 @testable import BlueZTestSupport
@@ -290,9 +289,10 @@ struct FakeSubscriberTests {
         await backend.shutDown()
     }
 
-    /// Serves a characteristic that only indicates to a subscriber, without a host.
+    /// Serves a characteristic to a subscriber, without a host.
     private func withIndicating(
-        clock: any Clock<Duration>, _ check: (BlueZPeripheral, ServedAttribute, DaemonEnd) async throws -> Void
+        _ properties: CharacteristicProperties, clock: any Clock<Duration>,
+        _ check: (BlueZPeripheral, ServedAttribute, DaemonEnd) async throws -> Void
     ) async throws {
         let backend = BlueZPeripheral(world.makeStack())
         try await backend.start(
@@ -300,7 +300,7 @@ struct FakeSubscriberTests {
                 handleEvent: { _ in }, read: { (_, _) throws(ATTError) in [] },
                 write: { (_, _, _) throws(ATTError) in },
                 logger: Logger(label: "test"), clock: clock))
-        try await backend.register(Self.definition(.indicate).services, as: 1)
+        try await backend.register(Self.definition(properties).services, as: 1)
         let central = try await world.subscribe(Self.one)
         try await check(backend, ServedAttribute(application: 1, service: 0, characteristic: 0), central)
         central.close()
@@ -308,18 +308,19 @@ struct FakeSubscriberTests {
     }
 
     @Test func `values that are confirmed one by one arrive in the order in which they were sent`() async throws {
-        try await withIndicating(clock: ContinuousClock()) { backend, attribute, central in
+        try await withIndicating(.indicate, clock: ContinuousClock()) { backend, attribute, central in
             var packets = central.packets.makeAsyncIterator()
             try await backend.notify([0], from: attribute, to: Self.one)
             var values: [Task<Void, any Error>] = []
             for number in UInt8(1)...20 {
-                values.append(
-                    Task { try await backend.notify([number], from: attribute, to: Self.one) })
+                values.append(Task { try await backend.notify([number], from: attribute, to: Self.one) })
                 await until { await backend.turns.count == Int(number) }
             }
-            for number in UInt8(0)...20 {
+            // One that comes with a confirmation does not overtake those that have waited for it.
+            values.append(Task { try await backend.confirmAndNotify([21], attribute, Self.one) })
+            for number in UInt8(0)...21 {
                 #expect(await packets.next() == [number])
-                _ = try central.socket.send([1])
+                if number > 0 { _ = try central.socket.send([1]) }
             }
             for value in values { try await value.value }
             #expect(await backend.turns.isEmpty)
@@ -329,7 +330,7 @@ struct FakeSubscriberTests {
     @Test func `a value waits for the confirmation of the one before for as long as the protocol allows`() async throws
     {
         let clock = ManualClock()
-        try await withIndicating(clock: clock) { backend, attribute, central in
+        try await withIndicating(.indicate, clock: clock) { backend, attribute, central in
             var packets = central.packets.makeAsyncIterator()
             try await backend.notify([1], from: attribute, to: Self.one)
             let second = Task { try await backend.notify([2], from: attribute, to: Self.one) }
@@ -351,7 +352,7 @@ struct FakeSubscriberTests {
 
     @Test func `the end of another's link does not prolong the wait for a confirmation`() async throws {
         let clock = ManualClock()
-        try await withIndicating(clock: clock) { backend, attribute, central in
+        try await withIndicating(.indicate, clock: clock) { backend, attribute, central in
             let other = try await world.subscribe(Self.other)
             try await backend.notify([1], from: attribute, to: Self.one)
             let second = Task { try await backend.notify([2], from: attribute, to: Self.one) }
@@ -366,7 +367,7 @@ struct FakeSubscriberTests {
     }
 
     @Test func `a socket stays open until the value on its way is confirmed`() async throws {
-        try await withIndicating(clock: ManualClock()) { backend, attribute, central in
+        try await withIndicating(.indicate, clock: ManualClock()) { backend, attribute, central in
             try await backend.notify([1], from: attribute, to: Self.one)
             let late = Task { try await backend.send([2], from: attribute, to: Self.one) }
             await until { await !backend.decisions.isEmpty }
@@ -383,10 +384,25 @@ struct FakeSubscriberTests {
         }
     }
 
+    @Test func `a socket stays open until an indication is confirmed, even if its caller is cancelled`() async throws {
+        try await withIndicating([.notify, .indicate], clock: ManualClock()) { backend, attribute, central in
+            var packets = central.packets.makeAsyncIterator()
+            let indication = Task { try await backend.indicate([1], from: attribute, to: Self.one) }
+            #expect(await packets.next() == [1])
+            indication.cancel()
+            await expectError(.cancelled) { try await indication.value }
+            let end = Task { await backend.unregister(1) }
+            await until { await backend.applications[1]?.isEnding != false }
+            #expect(await backend.subscribers.socket(of: Self.one, attribute) != nil)
+            _ = try central.socket.send([1])
+            await end.value
+        }
+    }
+
     @Test func `a handler that is cancelled while it waits for a confirmation is not reported`() async throws {
-        let host = try await world.makeHost(.quiet())
+        let backend = BlueZPeripheral(world.makeStack())
+        let host = try await PeripheralHost(backend: backend, configuration: .quiet())
         var events = await host.events().makeAsyncIterator()
-        let isWaiting = Outcome<Void>()
         let definition = PeripheralDefinition(
             advertisement: Advertisement(serviceUUIDs: [.battery]),
             services: [
@@ -397,14 +413,13 @@ struct FakeSubscriberTests {
                             Self.output.key.characteristic, .indicate,
                             onSubscribe: { notifier in
                                 await notifier.notify([1])
-                                isWaiting.deliver(.success(()))
                                 await notifier.notify([2])
                             })
                     ])
             ])
         let central = try await host.withServed(definition) { _ in
             let central = try await world.subscribe(Self.one)
-            try await isWaiting.wait()
+            await until { await !backend.decisions.isEmpty }
             return central
         }
         central.close()
@@ -412,5 +427,15 @@ struct FakeSubscriberTests {
         while let event = try? await events.next() {
             if case .failed(let error) = event { Issue.record("reported: \(error)") }
         }
+    }
+}
+
+extension BlueZPeripheral {
+    /// Sends a value in the turn in which a confirmation has arrived.
+    fileprivate func confirmAndNotify(
+        _ value: [UInt8], _ attribute: ServedAttribute, _ central: Peripheral.ID
+    ) async throws(BLEError) {
+        confirmed(by: central, attribute)
+        try await notify(value, from: attribute, to: central)
     }
 }

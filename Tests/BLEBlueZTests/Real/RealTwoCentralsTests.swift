@@ -53,7 +53,7 @@ struct RealTwoCentralsTests {
                     Self.service, characteristics: [CharacteristicDefinition(Self.output.uuid, [.read, .notify])])
             ])
         try await withTwo(definition) { host, served, remotes in
-            #expect(await host.connectedCentrals.count == 2)
+            await until { await host.connectedCentrals.count == 2 }
             var events = await host.events().makeAsyncIterator()
             var first = try await remotes[0].notifications(Self.output).makeAsyncIterator()
             var second = try await remotes[1].notifications(Self.output).makeAsyncIterator()

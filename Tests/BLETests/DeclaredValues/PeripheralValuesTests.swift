@@ -271,16 +271,30 @@ import Testing
         withExtendedLifetime(own) {}
     }
 
-    @Test func `values of a link that has ended already are not waited for`() async throws {
-        let store = ValueStore()
-        store.begin(1)
-        store.linkEnded(Bench.error(.disconnected), isMaintained: false)
-        await expectError(.disconnected) { try await store.untilReady(on: 1) }
-        // The next one is.
-        let next = Task { try await store.untilReady(on: 2) }
-        store.begin(2)
-        store.becomeReady()
-        try await next.value
+    @Test func `values of a link that has ended are not waited for, unless another follows`() async throws {
+        let values = try await strap.values([.read(Bench.level)])
+        await bench.dropLink()
+        await until { await strap.connectionState == .disconnected }
+        await expectError(.disconnected) { try await bench.central.untilReady(values.store, strap.id) }
+        await bench.backend.script(.connect, .hold)
+        try await bench.maintain()
+        let waiting = Task { [central = bench.central, id = strap.id] in
+            try await central.untilReady(values.store, id)
+        }
+        await bench.settle()
+        await bench.backend.release(.connect)
+        try await waiting.value
+    }
+
+    @Test func `those who wait for values hear that the link is no longer maintained`() async throws {
+        let values = try await strap.values([.read(Bench.level)])
+        try await bench.maintain(.seconds(1))
+        await bench.dropLink()
+        await until { await strap.connectionState == .disconnected }
+        let waiting = Task { try await values.store.untilReady() }
+        await bench.settle()
+        try await strap.setConnectionPolicy(.manual)
+        await expectError(.disconnected) { try await waiting.value }
     }
 
     @Test func `values do not make a link in place of the one that has ended`() async throws {

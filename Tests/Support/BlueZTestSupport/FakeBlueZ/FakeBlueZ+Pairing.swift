@@ -63,6 +63,8 @@ extension FakeBlueZ {
 
     /// Asks the agent in the daemon's way, and returns its answer.
     func ask(_ id: Peripheral.ID, _ prompt: PairingPrompt) async -> PairingAnswer {
+        // One may have left the bus after the others were registered.
+        await removeDeadAgents()
         guard let agent, let session, let device = devices[id] else { return .refuse }
         func call(_ method: String, _ arguments: DBusValue...) -> MethodCall {
             MethodCall(agent.owner, agent.path, BlueZ.agent, method, arguments)
