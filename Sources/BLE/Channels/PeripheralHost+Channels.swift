@@ -52,8 +52,7 @@ extension PeripheralHost {
         try options.check(psm)
         let number = number()
         // Channels may arrive, and accepting may end, before the backend has answered.
-        listeners[number] = ChannelPublication(
-            counts: ChannelCounts(limits), definition: definition, accept: accept, onEnd: onEnd)
+        channels.publish(ChannelPublication(limits, definition: definition, accept: accept, onEnd: onEnd), as: number)
         do throws(BLEError) {
             let chosen = try await backend.publishChannel(psm, options, as: number) {
                 [weak self] transport, central, psm in
@@ -66,19 +65,19 @@ extension PeripheralHost {
             logger.debug("accepting channels", metadata: ["psm": "\(chosen)"])
             return (number, chosen)
         } catch {
-            listeners[number] = nil
+            _ = channels.unpublish(number)
             await Task { [backend] in await backend.unpublishChannel(number) }.value
             throw error
         }
     }
 
     private func unpublish(_ number: Int) async {
-        guard listeners.removeValue(forKey: number) != nil, !isShutDown else { return }
+        guard channels.unpublish(number) != nil, !isShutDown else { return }
         await backend.unpublishChannel(number)
     }
 
     private func listeningEnded(_ number: Int, _ error: BLEError) {
-        guard let ended = listeners.removeValue(forKey: number) else { return }
+        guard let ended = channels.unpublish(number) else { return }
         report(error)
         ended.onEnd(error)
     }
@@ -86,10 +85,10 @@ extension PeripheralHost {
     private func open(
         _ transport: any ChannelTransport, _ psm: PSM, to central: Peripheral.ID, _ publication: Int
     ) {
-        guard !isShutDown, let listener = listeners[publication] else { return transport.close() }
+        guard !isShutDown, let listener = channels[publication] else { return transport.close() }
         // bluetoothd may tell of the link later, or not at all if it is older than this host.
         centralConnected(central)
-        if case .refused(let isFirst)? = listeners[publication]?.counts.add(central) {
+        if case .refused(let isFirst)? = channels.count(central, at: publication) {
             transport.close()
             guard isFirst else { return }
             // Told once, not for each channel of a flood.
@@ -100,7 +99,7 @@ extension PeripheralHost {
         ) { [weak self] channel in
             Task { await self?.forget(channel, psm, to: central, publication, of: listener.definition) }
         }
-        channels.add(channel.handle, to: central)
+        channels.opened(channel.handle, to: central)
         logger.debug("channel opened", metadata: ["central": "\(central)", "psm": "\(psm)"])
         listener.accept(channel, publication)
         channel.start()
@@ -110,20 +109,13 @@ extension PeripheralHost {
         _ channel: ChannelCore, _ psm: PSM, to central: Peripheral.ID, _ publication: Int, of definition: Int?
     ) {
         logger.debug("channel closed", metadata: ["central": "\(central)", "psm": "\(psm)"])
-        channels.remove(channel, to: central)
-        guard let definition else {
-            listeners[publication]?.counts.remove(central)
-            return
-        }
-        // It may have received packets that its handler has not taken yet.
-        servedChannels[definition]?.handlers[ObjectIdentifier(channel)]?.expire(
-            after: configuration.requestTimeout, clock: clock)
+        channels.closed(
+            channel, to: central, of: publication, definition, patience: configuration.requestTimeout, clock: clock)
     }
 
     /// Ends the channels of a central whose link has ended, or all of them.
     func endChannels(of central: Peripheral.ID? = nil, _ error: BLEError) {
-        let ended = central.map { channels.removeAll(to: $0) } ?? channels.removeAll()
-        for channel in ended { channel.finish(.lost(error)) }
+        for channel in channels.removeAll(to: central) { channel.finish(.lost(error)) }
     }
 
     // MARK: Of definitions
@@ -131,7 +123,7 @@ extension PeripheralHost {
     /// Accepts the channels of a definition.
     func publishChannels(of definition: PeripheralDefinition, _ number: Int) async throws(BLEError) {
         guard !definition.channels.isEmpty else { return }
-        servedChannels[number] = ServedChannels()
+        channels.serve(number)
         for channel in definition.channels {
             let (listener, _) = try await publish(channel.psm, channel.options, channel.limits, of: number) {
                 [weak self] opened, publication in
@@ -139,15 +131,14 @@ extension PeripheralHost {
             } onEnd: { _ in
             }
             // It may have ended meanwhile.
-            guard servedChannels[number] != nil else { return await unpublish(listener) }
-            servedChannels[number]?.listeners.append(listener)
+            guard channels.add(listener, of: number) else { return await unpublish(listener) }
         }
     }
 
     private func run(
         _ handler: @escaping ChannelDefinition.Handler, _ channel: L2CAPChannel, _ number: Int, _ publication: Int
     ) {
-        guard servedChannels[number] != nil else { return channel.close() }
+        guard channels.isServing(number) else { return channel.close() }
         // Not on the executor of this actor, which the handler must not block.
         let task = Task { @concurrent [weak self] in
             let failure: (any Error)?
@@ -160,17 +151,15 @@ extension PeripheralHost {
             channel.close()
             await self?.handlerEnded(of: number, failure, channel, publication)
         }
-        servedChannels[number]?.handlers[ObjectIdentifier(channel.handle)] = ServedChannels.Handler(task)
+        channels.handlerBegan(task, for: channel.handle, of: number)
     }
 
     private func handlerEnded(
         of number: Int, _ error: (any Error)?, _ channel: L2CAPChannel, _ publication: Int
     ) {
-        listeners[publication]?.counts.remove(channel.peer)
-        guard let handler = servedChannels[number]?.handlers.removeValue(forKey: ObjectIdentifier(channel.handle))
+        guard channels.handlerEnded(for: channel.handle, to: channel.peer, of: publication, number), let error,
+            !(error is CancellationError)
         else { return }
-        handler.returned()
-        guard let error, !(error is CancellationError) else { return }
         // The end of the channel is no failure of its handler.
         if let code = (error as? BLEError)?.code, [.disconnected, .cancelled].contains(code) { return }
         report(
@@ -179,50 +168,6 @@ extension PeripheralHost {
 
     /// Ends the channels of a definition that is no longer served.
     func unpublishChannels(of number: Int) async {
-        guard let ended = servedChannels.removeValue(forKey: number) else { return }
-        for handler in ended.handlers.values { handler.cancel() }
-        for listener in ended.listeners { await unpublish(listener) }
-    }
-}
-
-/// A number at which a host accepts channels.
-struct ChannelPublication {
-    /// The open channels.
-    var counts: ChannelCounts
-    /// The definition whose handlers receive the channels. A channel then counts until its handler has returned, rather
-    /// than until it is closed.
-    let definition: Int?
-    /// Receives each channel, with the number of the publication.
-    let accept: @Sendable (L2CAPChannel, Int) -> Void
-    /// Tells those who wait for channels that no more are accepted.
-    let onEnd: @Sendable (BLEError) -> Void
-}
-
-/// The channels of a definition that a host serves.
-struct ServedChannels {
-    /// What accepts them.
-    var listeners: [Int] = []
-    /// The handlers that run, by the identity of their channels' cores, which they retain.
-    var handlers: [ObjectIdentifier: Handler] = [:]
-
-    /// A channel's handler.
-    struct Handler {
-        private let task: Task<Void, Never>
-        /// Cancels the handler some time after the end of its channel.
-        private var expiry: Expiry?
-
-        init(_ task: Task<Void, Never>) { self.task = task }
-
-        func cancel() {
-            task.cancel()
-            expiry?.cancel()
-        }
-
-        /// Cancels the handler unless it returns in time.
-        mutating func expire(after duration: Duration, clock: any Clock<Duration>) {
-            expiry = Expiry(after: duration, clock: clock) { [task] in task.cancel() }
-        }
-
-        func returned() { expiry?.cancel() }
+        for listener in channels.endServing(number) { await unpublish(listener) }
     }
 }

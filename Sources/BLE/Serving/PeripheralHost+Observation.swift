@@ -65,12 +65,15 @@ extension PeripheralHost {
     func place(
         of attribute: ServedAttribute
     ) -> (service: BluetoothUUID, characteristic: BluetoothUUID, descriptor: BluetoothUUID?)? {
-        guard let application = applications[attribute.application],
-            let characteristic = application.characteristic(attribute)
+        guard let definition = registrations.definition(attribute.application),
+            let characteristic = definition.characteristic(at: attribute)
         else { return nil }
-        let descriptor = attribute.descriptor.flatMap { index in
-            characteristic.descriptors.indices.contains(index) ? characteristic.descriptors[index].uuid : nil
-        }
-        return (application.definition.services[attribute.service].uuid, characteristic.uuid, descriptor)
+        let descriptor = characteristic.descriptorType(at: attribute)
+        return (definition.services[attribute.service].uuid, characteristic.uuid, descriptor)
+    }
+
+    /// Returns the characteristic, also for one of its descriptors. Nil if it is not served.
+    func characteristic(_ attribute: ServedAttribute) -> CharacteristicDefinition? {
+        registrations.definition(attribute.application)?.characteristic(at: attribute)
     }
 }

@@ -1,17 +1,5 @@
 internal import Waiting
 
-/// A request of a central that is being answered.
-struct PendingRequest {
-    /// What it is for.
-    let application: Int
-    /// The central that waits for its answer.
-    let central: Peripheral.ID
-    /// Ends what it waits for: its turn, or its handler, which is cancelled.
-    var end: (BLEError) -> Void = { _ in }
-    /// Ends it, whatever it waits for.
-    var failure: BLEError?
-}
-
 /// Requests of centrals.
 extension PeripheralHost {
     /// The maximum length of an attribute's value (Core Specification 5.4, volume 3, part F, section 3.2.9).
@@ -19,19 +7,16 @@ extension PeripheralHost {
 
     func read(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
         // bluetoothd passes on what neither reads nor writes.
-        guard allows(attribute, .read) else { throw .readNotPermitted }
+        guard characteristic(attribute)?.allows(attribute, .read) ?? true else { throw .readNotPermitted }
         guard request.offset >= 0 else { throw .invalidOffset }
         // A value that changes while it is read in parts would be read as a mixture.
-        if request.offset > 0, applications[attribute.application]?.isReading(attribute, by: request.central) == true {
-            try await answer(attribute, request) { (number) throws(ATTError) in
-                try await self.authorize(.read, attribute, request, number)
+        if request.offset > 0, values.isReading(attribute, by: request.central) {
+            if authorization(of: attribute) != nil {
+                try await answer(attribute, request) { (number) throws(ATTError) in
+                    try await self.authorize(.read, attribute, request, number)
+                }
             }
-        }
-        if request.offset > 0,
-            let rest = applications[attribute.application]?.continueReading(
-                attribute, by: request.central, from: request.offset)
-        {
-            return rest
+            if let rest = values.continueReading(attribute, by: request.central, from: request.offset) { return rest }
         }
         let value = try await answer(attribute, request) { (number) throws(ATTError) in
             try await self.authorize(.read, attribute, request, number)
@@ -46,8 +31,8 @@ extension PeripheralHost {
         }
         guard request.offset <= value.count else { throw .invalidOffset }
         // Its link may have ended meanwhile.
-        if request.offset == 0, request.link?.isUp ?? true, centrals[request.central] != nil {
-            applications[attribute.application]?.beginReading(value, of: attribute, by: request.central)
+        if request.offset == 0, request.link?.isUp ?? true, centrals.contains(request.central) {
+            values.beginReading(value, of: attribute, by: request.central)
         }
         return Array(value.dropFirst(request.offset))
     }
@@ -57,12 +42,12 @@ extension PeripheralHost {
         _ attribute: ServedAttribute, _ request: AttributeRequest,
         _ work: (_ number: Int) async throws(ATTError) -> Value
     ) async throws(ATTError) -> Value {
-        guard !isShutDown, applications[attribute.application] != nil else { throw .unlikelyError }
+        guard !isShutDown, registrations.definition(attribute.application) != nil else { throw .unlikelyError }
         // The end of the link may have overtaken it: what the central had is freed already.
         guard request.link?.isUp ?? true else { throw .unlikelyError }
-        note(request)
+        centralConnected(request.central, attMTU: request.attMTU)
         let number = number()
-        requests[number] = PendingRequest(application: attribute.application, central: request.central)
+        requests.begin(number, for: attribute.application, from: request.central)
         let timeout = requestTimeout
         let timer = Task { [weak self, clock] in
             guard (try? await clock.sleep(for: timeout)) != nil else { return }
@@ -70,7 +55,7 @@ extension PeripheralHost {
         }
         defer {
             timer.cancel()
-            requests[number] = nil
+            requests.remove(number)
         }
         return try await work(number)
     }
@@ -79,21 +64,16 @@ extension PeripheralHost {
     private var requestTimeout: Duration { min(configuration.requestTimeout, backend.limits.requestTimeout * 0.8) }
 
     private func requestTimedOut(_ number: Int, _ attribute: ServedAttribute, _ timeout: Duration) {
-        guard requests[number] != nil else { return }
+        guard let end = requests.end(number) else { return }
         let error = BLEError(
             .timedOut, "a request was not answered within \(timeout)", attribute: attribute, of: self)
         report(error)
-        endRequest(number, error)
+        end(error)
     }
 
-    /// Ends a request, whatever it waits for.
-    func endRequest(_ number: Int, _ error: BLEError) {
-        requests[number]?.failure = error
-        requests[number]?.end(error)
-    }
-
-    func endRequests(_ error: BLEError, where matches: (PendingRequest) -> Bool) {
-        for (number, request) in requests where matches(request) { endRequest(number, error) }
+    /// Ends requests, whatever they wait for.
+    func endRequests(_ numbers: [Int], _ error: BLEError) {
+        for number in numbers { requests.end(number)?(error) }
     }
 
     /// Waits for an outcome, or the end of the request.
@@ -101,8 +81,8 @@ extension PeripheralHost {
         _ outcome: Outcome<Value>, _ number: Int
     ) async throws(ATTError) -> Value {
         try checkPending(number)
-        requests[number]?.end = { outcome.deliver(.failure($0)) }
-        defer { requests[number]?.end = { _ in } }
+        requests.wait(number) { outcome.deliver(.failure($0)) }
+        defer { requests.wait(number, end: nil) }
         do throws(BLEError) {
             return try await outcome.wait()
         } catch {
@@ -112,16 +92,18 @@ extension PeripheralHost {
 
     /// Throws if a request has ended.
     private func checkPending(_ number: Int) throws(ATTError) {
-        guard let request = requests[number], request.failure == nil else { throw .unlikelyError }
+        guard requests.isPending(number) else { throw .unlikelyError }
+    }
+
+    private func authorization(of attribute: ServedAttribute) -> CharacteristicDefinition.AuthorizationHandler? {
+        attribute.descriptor == nil ? characteristic(attribute)?.authorize : nil
     }
 
     /// Asks the definition, if it decides on requests.
     private func authorize(
         _ access: AttributeAccess, _ attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) {
-        guard attribute.descriptor == nil,
-            let authorize = applications[attribute.application]?.characteristic(attribute)?.authorize
-        else { return }
+        guard let authorize = authorization(of: attribute) else { return }
         try await run(number) { () throws(ATTError) in try await authorize(access, request) }
     }
 
@@ -129,16 +111,18 @@ extension PeripheralHost {
     private func wholeValue(
         of attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) -> [UInt8] {
-        guard let application = applications[attribute.application], let stored = application.value(of: attribute)
-        else { throw .invalidHandle }
-        guard let handler = application.reader(of: attribute) else { return stored }
+        guard let characteristic = characteristic(attribute), let initial = characteristic.value(at: attribute) else {
+            throw .invalidHandle
+        }
+        guard let handler = characteristic.reader(at: attribute) else { return values[attribute] ?? initial }
         return try await run(number) { () throws(ATTError) in try await handler(request) }
     }
 
     func write(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
-        guard allows(attribute, [.write, .writeWithoutResponse, .reliableWrite]) else { throw .writeNotPermitted }
+        let isAllowed = characteristic(attribute)?.allows(attribute, [.write, .writeWithoutResponse, .reliableWrite])
+        guard isAllowed ?? true else { throw .writeNotPermitted }
         guard request.offset >= 0 else { throw .invalidOffset }
         try await answer(attribute, request) { (number) throws(ATTError) in
             // The system asks for permission; the value follows.
@@ -153,7 +137,7 @@ extension PeripheralHost {
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) {
         let queue = AttributeOfCentral(attribute: attribute, central: request.central)
-        let (turn, joined) = writes.wait(queue, number, limit: configuration.waitingWrites + 1)
+        let (turn, joined) = requests.writes.wait(queue, number, limit: configuration.waitingWrites + 1)
         if case .full(let isFirst) = joined {
             // Reported once, not for each write of a flood.
             if isFirst {
@@ -164,7 +148,7 @@ extension PeripheralHost {
             }
             throw .insufficientResources
         }
-        defer { writes.end(number) }
+        defer { requests.writes.end(number) }
         try await wait(turn, number)
         try await authorize(.write, attribute, request, number)
         var value = value
@@ -174,34 +158,18 @@ extension PeripheralHost {
             value = present.prefix(request.offset) + value + present.dropFirst(request.offset + value.count)
         }
         guard value.count <= Self.maximumLength else { throw .invalidAttributeValueLength }
-        guard !isShutDown, let application = applications[attribute.application],
-            application.value(of: attribute) != nil
+        guard !isShutDown, let characteristic = characteristic(attribute), characteristic.value(at: attribute) != nil
         else { throw .unlikelyError }
         // What is rejected must not take effect.
         try checkPending(number)
-        applications[attribute.application]?.endReading(attribute, by: request.central)
-        if let handler = application.writer(of: attribute) {
+        values.endReading(attribute, by: request.central)
+        if let handler = characteristic.writer(at: attribute) {
             let whole = value
             try await run(number) { () throws(ATTError) in try await handler(whole, request) }
         } else {
-            applications[attribute.application]?.setValue(value, of: attribute)
+            values[attribute] = value
             if attribute.descriptor == nil { await notifyAll(value, from: attribute) }
         }
-    }
-
-    /// Whether a characteristic has one of the properties. A descriptor can always be read.
-    private func allows(_ attribute: ServedAttribute, _ properties: CharacteristicProperties) -> Bool {
-        guard let characteristic = applications[attribute.application]?.characteristic(attribute) else { return true }
-        guard let descriptor = attribute.descriptor else {
-            return !characteristic.properties.isDisjoint(with: properties)
-        }
-        guard properties != .read, characteristic.descriptors.indices.contains(descriptor) else { return true }
-        return characteristic.descriptors[descriptor].isWritable
-    }
-
-    private func note(_ request: AttributeRequest) {
-        if centrals[request.central] == nil { yield(.centralConnected(request.central)) }
-        centrals[request.central] = .some(request.attMTU ?? centrals[request.central] ?? nil)
     }
 
     /// Runs a handler, off this actor's executor. Ends with its answer or with its request; a turn is kept until the
@@ -212,7 +180,7 @@ extension PeripheralHost {
         try checkPending(number)
         let outcome = Outcome<Result<Value, ATTError>>()
         // The turn lasts until the handler has returned, even if the request ends before.
-        writes.hold(number)
+        requests.writes.hold(number)
         let task = Task { @concurrent [weak self] in
             let result: Result<Value, ATTError>
             do throws(ATTError) {
@@ -226,11 +194,11 @@ extension PeripheralHost {
         }
         // Cancelled before anything else is told that the request has ended, and not before the outcome is decided:
         // what a cancelled handler returns is no answer.
-        requests[number]?.end = { error in
+        requests.wait(number) { error in
             outcome.deliver(.failure(error))
             task.cancel()
         }
-        defer { requests[number]?.end = { _ in } }
+        defer { requests.wait(number, end: nil) }
         let result: Result<Value, ATTError>
         do throws(BLEError) {
             result = try await outcome.wait()
@@ -242,7 +210,7 @@ extension PeripheralHost {
         return try result.get()
     }
 
-    private func handlerReturned(_ number: Int) { writes.endHold(number) }
+    private func handlerReturned(_ number: Int) { requests.writes.endHold(number) }
 }
 
 extension BLEError {
@@ -255,12 +223,9 @@ extension BLEError {
 
     /// Returns the error with the attribute's place.
     func at(_ attribute: ServedAttribute, of host: isolated PeripheralHost) -> BLEError {
-        guard let definition = host.applications[attribute.application]?.definition,
-            definition.services.indices.contains(attribute.service)
-        else { return self }
+        guard let place = host.place(of: attribute) else { return self }
         var error = self
-        error.service = definition.services[attribute.service].uuid
-        error.characteristic = host.applications[attribute.application]?.characteristic(attribute)?.uuid
+        (error.service, error.characteristic) = (place.service, place.characteristic)
         return error
     }
 }

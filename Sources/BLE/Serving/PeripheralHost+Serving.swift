@@ -1,17 +1,6 @@
 internal import Logging
 internal import Waiting
 
-/// Something that a host advertises.
-struct HostedAdvertisement {
-    let parameters: AdvertisingParameters
-    /// Whether it belongs to a definition that is served, which goes on when the advertising ends.
-    let isOfDefinition: Bool
-    /// Whether it is on the air.
-    var isActive = false
-    /// Whether it has been on the air, so that it is started again after a loss.
-    var hasBegun = false
-}
-
 extension PeripheralHost {
     // MARK: Serving
 
@@ -55,8 +44,7 @@ extension PeripheralHost {
     }
 
     private func user(_ number: Int) -> Outcome<Void> {
-        let user = Outcome<Void>()
-        users[number] = user
+        let user = registrations.user(of: number)
         // The host may have been shut down meanwhile.
         if isShutDown { user.deliver(.failure(.hostShutDown)) }
         return user
@@ -74,12 +62,12 @@ extension PeripheralHost {
         try checkHandles(of: definition)
         let number = number()
         // Requests may arrive before the stack has answered.
-        applications[number] = ServedApplication(definition)
+        registrations.serve(definition, as: number)
         do throws(BLEError) {
             try await backend.register(definition.services, as: number)
-            applications[number]?.setRegistered(true)
+            _ = registrations.servicesBegan(number)
             try await publishChannels(of: definition, number)
-            if isAdvertised { try await beginAdvertising(parameters, number, isOfDefinition: true) }
+            if isAdvertised { try await beginAdvertising(parameters, number) }
             try checkRunning()
         } catch {
             await endServing(number)
@@ -93,7 +81,7 @@ extension PeripheralHost {
     private func checkHandles(of definition: PeripheralDefinition) throws(BLEError) {
         for service in definition.services {
             guard let handles = service.handles else { continue }
-            for other in applications.values.flatMap(\.definition.services)
+            for other in registrations.definitions.flatMap(\.services)
             where other.handles?.overlaps(handles) == true {
                 throw BLEError(
                     .invalidArgument, "the handles of the service overlap those of one that is served",
@@ -104,12 +92,11 @@ extension PeripheralHost {
 
     /// Ends what was registered, also in a cancelled task.
     private func endServing(_ number: Int) async {
-        users[number] = nil
         endSubscriptions(of: number)
-        endRequests(BLEError(.disconnected, "it is no longer served")) { $0.application == number }
-        applications[number] = nil
+        endRequests(requests.numbers(for: number), BLEError(.disconnected, "it is no longer served"))
+        values.removeAll(of: number)
+        let wasAdvertised = registrations.remove(number)
         await unpublishChannels(of: number)
-        let wasAdvertised = advertisements.removeValue(forKey: number) != nil
         guard !isShutDown else { return }
         await Task { [backend] in
             if wasAdvertised { await backend.stopAdvertising(number) }
@@ -139,11 +126,11 @@ extension PeripheralHost {
         try parameters.validate()
         try await waitUntilOn()
         let number = number()
-        try await beginAdvertising(parameters, number, isOfDefinition: false)
+        try await beginAdvertising(parameters, number)
         let user = user(number)
         do throws(BLEError) {
             // It may have ended already.
-            if advertisements[number] != nil { try await user.wait() }
+            if registrations.isAdvertised(number) { try await user.wait() }
             await endServing(number)
         } catch {
             await endServing(number)
@@ -151,45 +138,31 @@ extension PeripheralHost {
         }
     }
 
-    private func beginAdvertising(
-        _ parameters: AdvertisingParameters, _ number: Int, isOfDefinition: Bool
-    ) async throws(BLEError) {
+    private func beginAdvertising(_ parameters: AdvertisingParameters, _ number: Int) async throws(BLEError) {
         if isTracing { trace(parameters) }
-        advertisements[number] = HostedAdvertisement(parameters: parameters, isOfDefinition: isOfDefinition)
+        registrations.advertise(parameters, as: number)
         do throws(BLEError) {
             try await backend.startAdvertising(parameters, as: number)
             try checkRunning()
         } catch {
-            advertisements[number] = nil
+            registrations.removeAdvertising(number)
             if error.code == .cancelled { await Task { [backend] in await backend.stopAdvertising(number) }.value }
             throw error
         }
         yield(.advertisingStarted)
-        guard advertisements[number] != nil else {
-            // It has ended already.
-            yield(.advertisingEnded(nil))
-            return
-        }
-        advertisements[number]?.isActive = true
-        advertisements[number]?.hasBegun = true
+        // It may have ended already.
+        if !registrations.advertisingBegan(number) { yield(.advertisingEnded(nil)) }
     }
 
     func advertisingEnded(_ number: Int, _ error: BLEError?) {
-        guard let ended = advertisements[number] else { return }
-        if ended.isActive { yield(.advertisingEnded(error)) }
-        guard error != nil, ended.hasBegun else {
-            advertisements[number] = nil
-            if !ended.isOfDefinition { users[number]?.deliver(.success(())) }
-            return
-        }
-        advertisements[number]?.isActive = false
-        renew()
+        guard let end = registrations.advertisingEnded(number, isLoss: error != nil) else { return }
+        if end.wasActive { yield(.advertisingEnded(error)) }
+        if end.isOver { end.user?.deliver(.success(())) } else { renew() }
     }
 
     func applicationEnded(_ number: Int, _ error: BLEError) {
-        guard applications[number]?.isRegistered == true else { return }
+        guard registrations.servicesEnded(number) else { return }
         endSubscriptions(of: number)
-        applications[number]?.setRegistered(false)
         yield(.servicesLost(error))
         renew()
     }
@@ -213,27 +186,19 @@ extension PeripheralHost {
     func lose(_ error: BLEError) {
         renewal?.cancel()
         loseLinks(error)
-        for number in applications.keys { endSubscriptions(of: number) }
-        for number in applications.keys where applications[number]?.isRegistered == true {
-            applications[number]?.setRegistered(false)
-            yield(.servicesLost(error))
-        }
+        endSubscriptions()
+        for number in registrations.numbers where registrations.servicesEnded(number) { yield(.servicesLost(error)) }
     }
 
     /// Handles the end of all links and advertising.
     private func loseLinks(_ error: BLEError) {
         // If the stack does not tell subscribers apart, it does not say either that those with a bond remain
         // subscribed: their next link has no new subscription.
-        for number in applications.keys {
-            for (attribute, central) in applications[number]?.subscriptionsOfCentrals ?? [] {
-                unsubscribed(attribute, central)
-            }
-            applications[number]?.forgetReaders()
-        }
-        for central in Array(centrals.keys) { centralDisconnected(central) }
+        endSubscriptions(subscriptions.ofCentrals)
+        values.endReading()
+        for central in centrals.all { centralDisconnected(central) }
         endChannels(error)
-        for number in advertisements.keys where advertisements[number]?.isActive == true {
-            advertisements[number]?.isActive = false
+        for number in registrations.numbers where registrations.loseAdvertising(number) {
             yield(.advertisingEnded(error))
         }
     }
@@ -257,22 +222,18 @@ extension PeripheralHost {
     /// Returns whether nothing is left to register.
     private func renewAll() async -> Bool {
         var isComplete = true
-        for number in applications.keys.sorted() where !Task.isCancelled {
-            guard let application = applications[number], application.hasBegun, !application.isRegistered else {
-                continue
-            }
+        for number in registrations.numbers where !Task.isCancelled {
+            guard let definition = registrations.lostDefinition(number) else { continue }
             isComplete =
                 await renew(number, .servicesRestored) { [backend] () throws(BLEError) in
-                    try await backend.register(application.definition.services, as: number)
+                    try await backend.register(definition.services, as: number)
                 } && isComplete
         }
-        for number in advertisements.keys.sorted() where !Task.isCancelled {
-            guard let advertisement = advertisements[number], advertisement.hasBegun, !advertisement.isActive,
-                applications[number]?.isRegistered != false
-            else { continue }
+        for number in registrations.numbers where !Task.isCancelled {
+            guard let parameters = registrations.lostAdvertising(number) else { continue }
             isComplete =
                 await renew(number, .advertisingStarted) { [backend] () throws(BLEError) in
-                    try await backend.startAdvertising(advertisement.parameters, as: number)
+                    try await backend.startAdvertising(parameters, as: number)
                 } && isComplete
         }
         return isComplete
@@ -292,17 +253,15 @@ extension PeripheralHost {
             logger.info("not restored", metadata: ["error": "\(error)"])
             let isPassing = [.poweredOff, .adapterNotFound, .bluetoothUnavailable, .failed].contains(error.code)
             guard !error.isRetryable, !isPassing else { return false }
-            users[number]?.deliver(.failure(error))
+            registrations.fail(number, error)
             yield(.failed(error))
             return true
         }
         switch event {
         case .servicesRestored:
-            guard applications[number] != nil else { await backend.unregister(number); return true }
-            applications[number]?.setRegistered(true)
+            guard registrations.servicesBegan(number) else { await backend.unregister(number); return true }
         default:
-            guard advertisements[number] != nil else { await backend.stopAdvertising(number); return true }
-            advertisements[number]?.isActive = true
+            guard registrations.advertisingBegan(number) else { await backend.stopAdvertising(number); return true }
         }
         yield(event)
         return true

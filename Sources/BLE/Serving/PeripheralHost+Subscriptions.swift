@@ -3,20 +3,13 @@ internal import Waiting
 /// Subscriptions of centrals, and the values that they receive.
 extension PeripheralHost {
     func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?) {
-        guard let characteristic = applications[attribute.application]?.characteristic(attribute) else { return }
-        if let central {
-            if centrals[central] == nil { yield(.centralConnected(central)) }
-            centrals[central] = .some(attMTU ?? centrals[central] ?? nil)
-        }
+        guard let characteristic = characteristic(attribute) else { return }
+        if let central { centralConnected(central, attMTU: attMTU) }
         // A further subscriber, with one that the stack does not tell apart: the handler's values reach both.
-        if central == nil, let present = applications[attribute.application]?.subscription(attribute, nil),
-            !present.hasEnded
-        {
-            return
-        }
+        if central == nil, subscriptions[attribute, nil]?.hasEnded == false { return }
         let number = number()
-        let subscription = ServedApplication.Subscription(number: number, attMTU: attMTU)
-        let replaced = applications[attribute.application]?.subscribe(attribute, central, subscription)
+        let subscription = ServedSubscription(number: number, attMTU: attMTU)
+        let replaced = subscriptions.add(subscription, to: attribute, central)
         replaced?.end()
         if replaced == nil, let subscriber = subscriber(attribute, central, attMTU) {
             yield(.subscribed(subscriber))
@@ -44,9 +37,7 @@ extension PeripheralHost {
             }
             await self?.handlerEnded(attribute, central, number)
         }
-        guard applications[attribute.application]?.setTask(task, of: attribute, central, number: number) == true else {
-            return task.cancel()
-        }
+        guard subscriptions.setTask(task, of: attribute, central, number: number) else { return task.cancel() }
         // It may have failed already, in time for a stack that can still reject the subscription.
         if state.failure != nil { handlerEnded(attribute, central, number) }
     }
@@ -55,45 +46,40 @@ extension PeripheralHost {
     /// handler runs anew for the next subscriber, told apart or not. So does the subscription that stands for all: one
     /// of them must not end it for the others.
     private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
-        guard let subscription = applications[attribute.application]?.subscription(attribute, central),
-            subscription.number == number, !subscription.hasEnded
+        guard let subscription = subscriptions[attribute, central], subscription.number == number,
+            !subscription.hasEnded
         else { return }
-        guard let error = subscription.state.failure else {
-            applications[attribute.application]?.handlerEnded(attribute, central, number: number)
-            return
-        }
+        guard let error = subscription.state.failure else { return subscriptions.handlerEnded(attribute, central) }
         report(
             BLEError(.failed, "a subscription's handler failed: \(error)", cause: error).at(attribute, of: self))
-        guard central != nil else {
-            applications[attribute.application]?.handlerEnded(attribute, central, number: number)
-            return
-        }
+        guard central != nil else { return subscriptions.handlerEnded(attribute, central) }
         unsubscribed(attribute, central)
         let rejection = error as? ATTError ?? .unlikelyError
         backend.assumeIsolated { $0.endSubscription(to: attribute, of: central, rejection) }
     }
 
     func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
-        guard let ended = applications[attribute.application]?.unsubscribe(attribute, central) else { return }
+        guard let ended = subscriptions.remove(attribute, central) else { return }
         ended.end()
         if let subscriber = subscriber(attribute, central, ended.attMTU) { yield(.unsubscribed(subscriber)) }
     }
 
-    /// Ends all subscriptions of an application.
-    func endSubscriptions(of number: Int) {
-        for (attribute, central) in applications[number]?.allSubscriptions ?? [] { unsubscribed(attribute, central) }
-        applications[number]?.forgetReaders()
+    /// Ends all subscriptions to a definition, or to all of them, and the reads in parts.
+    func endSubscriptions(of number: Int? = nil) {
+        endSubscriptions(subscriptions.all(of: number))
+        values.endReading(of: number)
+    }
+
+    func endSubscriptions(_ places: [HostSubscriptions.Place]) {
+        for (attribute, central) in places { unsubscribed(attribute, central) }
     }
 
     private func subscriber(
         _ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?
     ) -> PeripheralHostEvent.Subscriber? {
-        guard let application = applications[attribute.application],
-            let characteristic = application.characteristic(attribute)
-        else { return nil }
+        guard let place = place(of: attribute) else { return nil }
         return PeripheralHostEvent.Subscriber(
-            service: application.definition.services[attribute.service].uuid, characteristic: characteristic.uuid,
-            central: central, attMTU: attMTU)
+            service: place.service, characteristic: place.characteristic, central: central, attMTU: attMTU)
     }
 
     // MARK: Values
@@ -102,18 +88,14 @@ extension PeripheralHost {
     private func notify(
         _ value: [UInt8], from attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
     ) async {
-        guard applications[attribute.application]?.subscription(attribute, central)?.number == number else { return }
+        guard let subscription = subscriptions[attribute, central], subscription.number == number else { return }
         do throws(BLEError) {
             try await send(value, from: attribute, to: central)
         } catch {
             // A cancelled handler sends nothing. This is not an error.
             if error.code == .cancelled { return }
             // What holds for every value is reported once.
-            if error.code == .notSupported,
-                applications[attribute.application]?.subscription(attribute, central)?.state.isFirstRefusal() == false
-            {
-                return
-            }
+            if error.code == .notSupported, !subscription.state.isFirstRefusal() { return }
             report(error)
         }
     }
@@ -122,7 +104,7 @@ extension PeripheralHost {
     private func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
     ) async throws(BLEError) {
-        guard applications[attribute.application]?.subscription(attribute, central)?.number == number else {
+        guard subscriptions[attribute, central]?.number == number else {
             throw BLEError(.disconnected, "the subscription has ended", attribute: attribute, of: self)
         }
         try await send(value, from: attribute, to: central, confirmed: true)
@@ -147,10 +129,9 @@ extension PeripheralHost {
         isStored: Bool = false
     ) async throws(BLEError) {
         try checkRunning()
-        guard let application = applications[attribute.application] else { return }
-        let subscribers = application.subscribers(of: attribute)
+        let subscribers = subscriptions[attribute]
         guard !subscribers.isEmpty else { return }
-        let properties = application.characteristic(attribute)?.properties ?? []
+        let properties = characteristic(attribute)?.properties ?? []
         guard !confirmed || properties.contains(.indicate) else {
             throw BLEError(
                 .notSupported, "the characteristic does not indicate", remedy: "Give it the property .indicate.",
@@ -175,13 +156,14 @@ extension PeripheralHost {
             // to all.
             let number = number()
             let queue = AttributeOfCentral(attribute: attribute, central: central)
-            let (turn, joined) = indications.wait(queue, number, limit: configuration.waitingWrites + 1)
+            let (turn, joined) = subscriptions.indications.wait(
+                queue, number, limit: configuration.waitingWrites + 1)
             if case .full = joined {
                 throw BLEError(
                     .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
                     attribute: attribute, of: self)
             }
-            defer { indications.end(number) }
+            defer { subscriptions.indications.end(number) }
             let timeout = configuration.confirmationTimeout
             let timer = turn.expire(after: timeout, clock: clock) {
                 BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
@@ -189,7 +171,7 @@ extension PeripheralHost {
             defer { timer.cancel() }
             try await turn.wait()
             try checkRunning()
-            let present = applications[attribute.application]?.subscribers(of: attribute) ?? [:]
+            let present = subscriptions[attribute]
             guard central == nil ? !present.isEmpty : present[central] != nil else {
                 throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
             }
@@ -204,8 +186,8 @@ extension PeripheralHost {
             // The stack may let each wait, for others to be sent first. No handler runs in a turn.
             let number = number()
             // As many wait as there are requests, and calls of the program.
-            let (turn, _) = storedValues.wait(AttributeOfCentral(attribute: attribute, central: nil), number)
-            defer { storedValues.end(number) }
+            let (turn, _) = subscriptions.storedValues.wait(attribute, number)
+            defer { subscriptions.storedValues.end(number) }
             try await turn.wait()
             try await transmit(value, from: attribute, to: nil)
         } else {
@@ -227,17 +209,13 @@ extension PeripheralHost {
     /// Returns the length of the longest value that reaches all those that it is for, in bytes, as far as the lengths
     /// of their packets are known.
     private func longestValue(
-        for central: Peripheral.ID?, _ subscribers: [Peripheral.ID?: ServedApplication.Subscription]
+        for central: Peripheral.ID?, _ subscribers: [Peripheral.ID?: ServedSubscription]
     ) -> Int {
         let those = central.map { [$0] } ?? subscribers.keys.compactMap(\.self)
-        var sizes = those.compactMap { id in subscribers[id]?.attMTU ?? centrals[id] ?? nil }
+        var sizes = those.compactMap { id in subscribers[id]?.attMTU ?? centrals.attMTU(of: id) }
         // If the system does not say who subscribes, the central with the largest packets may be the only one. One
         // whose packets are not known yet may have the largest.
-        if central == nil, subscribers[.none] != nil, !centrals.values.contains(nil),
-            let largest = centrals.values.compactMap(\.self).max()
-        {
-            sizes.append(largest)
-        }
+        if central == nil, subscribers[.none] != nil, let largest = centrals.largestATTMTU { sizes.append(largest) }
         return max(Self.shortestLimit, min(sizes.min().map { $0 - 3 } ?? Self.maximumLength, Self.maximumLength))
     }
 }

@@ -77,27 +77,14 @@ public actor PeripheralHost {
     private(set) var isShutDown = false
     private var shutdownTask: Task<Void, Never>?
     private var lastNumber = 0
-    var applications: [Int: ServedApplication] = [:]
-    var advertisements: [Int: HostedAdvertisement] = [:]
-    /// The waits of those who serve and advertise.
-    var users: [Int: Outcome<Void>] = [:]
-    /// The requests that are being answered, by number.
-    var requests: [Int: PendingRequest] = [:]
-    /// For each central and attribute, one handler of a write runs at a time, and one indication is on its way. A nil
-    /// central stands for indications to all.
-    var writes = Turns<AttributeOfCentral, Outcome<Void>>()
-    var indications = Turns<AttributeOfCentral, Outcome<Void>>()
-    /// The stored values that are sent to all subscribers, in the order in which they were stored.
-    var storedValues = Turns<AttributeOfCentral, Outcome<Void>>()
-    /// The connected centrals, with the ATT MTU of their links as far as it is known.
-    var centrals: [Peripheral.ID: Int?] = [:]
+    var registrations = HostRegistrations()
+    var values = ServedValues()
+    var requests = HostRequests()
+    var subscriptions = HostSubscriptions()
+    var channels = HostChannels()
+    private(set) var centrals = ConnectedCentrals()
     var observers = Observers<PeripheralHostEvent>()
     var adapter = AdapterWatch()
-    var channels = OpenChannels()
-    /// The numbers at which channels are accepted, by publication.
-    var listeners: [Int: ChannelPublication] = [:]
-    /// The channels of the definitions that are served.
-    var servedChannels: [Int: ServedChannels] = [:]
     /// Receives the requests that were answered.
     var requestObserver: (@Sendable (AnsweredRequest) -> Void)?
     /// Registers what was lost.
@@ -107,7 +94,7 @@ public actor PeripheralHost {
     public var adapterState: AdapterState { adapter.state }
     /// The devices that have a link to this machine, as far as the system reports them. With BlueZ, these include
     /// peripherals that this machine has connected to.
-    public var connectedCentrals: Set<Peripheral.ID> { Set(centrals.keys) }
+    public var connectedCentrals: Set<Peripheral.ID> { centrals.all }
 
     var logger: Logger { configuration.logger }
     /// The configuration's clock, or the backend's own, which has the same time.
@@ -155,10 +142,9 @@ public actor PeripheralHost {
         guard !isShutDown else { return }
         observers.finish(.hostShutDown)
         adapter.finish(.hostShutDown)
-        for listener in listeners.values { listener.onEnd(.hostShutDown) }
-        for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
+        channels.end(.hostShutDown)
         // Not in the backend's isolation, in which they would be drained.
-        for channel in channels.all { channel.finish(.lost(.hostShutDown), drains: false) }
+        for channel in channels.removeAll() { channel.finish(.lost(.hostShutDown), drains: false) }
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -168,12 +154,11 @@ public actor PeripheralHost {
         if !isShutDown {
             isShutDown = true
             renewal?.cancel()
-            for user in users.values { user.deliver(.failure(.hostShutDown)) }
-            for number in applications.keys { endSubscriptions(of: number) }
-            endRequests(.hostShutDown) { _ in true }
+            for user in registrations.users { user.deliver(.failure(.hostShutDown)) }
+            endSubscriptions()
+            endRequests(requests.numbers(), .hostShutDown)
             endChannels(.hostShutDown)
-            for served in servedChannels.values { served.handlers.values.forEach { $0.cancel() } }
-            for listener in listeners.values { listener.onEnd(.hostShutDown) }
+            channels.end(.hostShutDown)
             observers.finish(.hostShutDown)
             adapter.finish(.hostShutDown)
             // In a separate task, which is never cancelled.
@@ -200,7 +185,7 @@ public actor PeripheralHost {
     /// Throws `notSupported` if the system cannot end the links of centrals.
     public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
         try checkRunning()
-        guard centrals[central] != nil else { return }
+        guard centrals.contains(central) else { return }
         try await backend.disconnect(central)
     }
 
@@ -247,23 +232,21 @@ public actor PeripheralHost {
         }
     }
 
-    func centralConnected(_ central: Peripheral.ID) {
-        // Its first request may have come earlier.
-        guard centrals[central] == nil else { return }
-        centrals.updateValue(nil, forKey: central)
-        yield(.centralConnected(central))
+    /// Records what has become known of a central's link. What tells of the central first may be a request, a
+    /// subscription or a channel.
+    func centralConnected(_ central: Peripheral.ID, attMTU: Int? = nil) {
+        if centrals.add(central, attMTU: attMTU) { yield(.centralConnected(central)) }
     }
 
     func centralDisconnected(_ central: Peripheral.ID) {
         let gone = BLEError(.disconnected, "the central's link ended")
         endChannels(of: central, gone)
-        guard centrals.removeValue(forKey: central) != nil else { return }
-        for number in applications.keys {
-            for attribute in applications[number]?.remove(central) ?? [] { unsubscribed(attribute, central) }
-        }
-        endRequests(gone) { $0.central == central }
-        for application in applications.values {
-            for service in application.definition.services { service.tellOfDisconnection(of: central) }
+        guard centrals.remove(central) else { return }
+        values.endReading(by: central)
+        endSubscriptions(subscriptions.all(of: central))
+        endRequests(requests.numbers(from: central), gone)
+        for definition in registrations.definitions {
+            for service in definition.services { service.tellOfDisconnection(of: central) }
         }
         yield(.centralDisconnected(central))
     }

@@ -71,10 +71,10 @@ public struct ServedPeripheral: Sendable {
 extension PeripheralHost {
     private func attribute(_ key: CharacteristicKey, _ number: Int) throws(BLEError) -> ServedAttribute {
         try checkRunning()
-        guard let application = applications[number] else {
+        guard let definition = registrations.definition(number) else {
             throw BLEError(.serviceNotFound, "the definition is no longer served")
         }
-        guard let attribute = application.attributes(of: key, application: number).first else {
+        guard let attribute = definition.attributes(of: key, application: number).first else {
             throw BLEError(
                 .characteristicNotFound, "the definition has no characteristic \(key.characteristic)",
                 service: key.service, characteristic: key.characteristic, isRetryable: false)
@@ -84,7 +84,7 @@ extension PeripheralHost {
 
     func storedValue(_ key: CharacteristicKey, of number: Int) throws(BLEError) -> [UInt8] {
         let attribute = try attribute(key, number)
-        return applications[number]?.value(of: attribute) ?? []
+        return values[attribute] ?? characteristic(attribute)?.value ?? []
     }
 
     func store(_ value: [UInt8], in key: CharacteristicKey, of number: Int) async throws(BLEError) {
@@ -93,8 +93,7 @@ extension PeripheralHost {
 
     func store(_ value: [UInt8], in attribute: ServedAttribute) async throws(BLEError) {
         try checkRunning()
-        let number = attribute.application
-        guard applications[number]?.value(of: attribute) != nil else {
+        guard let characteristic = characteristic(attribute) else {
             throw BLEError(.serviceNotFound, "the definition is no longer served")
         }
         guard value.count <= Self.maximumLength else {
@@ -102,12 +101,12 @@ extension PeripheralHost {
                 .invalidLength, "a value of \(value.count) bytes is too long",
                 remedy: "An attribute has at most \(Self.maximumLength) bytes.", attribute: attribute, of: self)
         }
-        let former = applications[number]?.value(of: attribute)
-        applications[number]?.setValue(value, of: attribute)
+        let former = values[attribute] ?? characteristic.value
+        values[attribute] = value
         do throws(BLEError) {
             try await send(value, from: attribute, to: nil, isStored: true)
         } catch {
-            if error.code == .invalidLength, let former { applications[number]?.setValue(former, of: attribute) }
+            if error.code == .invalidLength { values[attribute] = former }
             throw error
         }
     }
@@ -120,8 +119,6 @@ extension PeripheralHost {
 
     func subscribers(of key: CharacteristicKey, _ number: Int) throws(BLEError) -> [Peripheral.ID?] {
         let attribute = try attribute(key, number)
-        return (applications[number]?.subscribers(of: attribute) ?? [:]).keys.sorted {
-            ($0?.rawValue ?? "") < ($1?.rawValue ?? "")
-        }
+        return subscriptions[attribute].keys.sorted { ($0?.rawValue ?? "") < ($1?.rawValue ?? "") }
     }
 }

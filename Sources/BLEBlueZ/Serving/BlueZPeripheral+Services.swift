@@ -19,6 +19,8 @@ struct BlueZApplication {
     var onlyIndicating: Set<ServedAttribute> = []
     /// Whether the registration is about to end. Nothing more is sent to subscribers with sockets.
     var isEnding = false
+    /// The fences of characteristics whose subscribers have sockets.
+    var fences: [ServedAttribute: SignalFence] = [:]
     /// The emitters of characteristics that have sent a value.
     var emitters: [ServedAttribute: PropertyEmitter] = [:]
 }
@@ -59,8 +61,7 @@ extension BlueZPeripheral {
         applications[application]?.isEnding = true
         await awaitConfirmations(of: application)
         guard let served = applications.removeValue(forKey: application) else { return }
-        failIndications(BLEError(.disconnected, "the service is no longer served")) { $0.application == application }
-        endSubscribers { $0.application == application }
+        endSubscribers(BLEError(.disconnected, "the service is no longer served"), of: application)
         await end(served)
     }
 

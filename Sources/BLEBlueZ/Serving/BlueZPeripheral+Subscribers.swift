@@ -5,13 +5,6 @@ internal import Loop
 internal import Synchronization
 internal import Waiting
 
-/// A subscriber of a characteristic.
-struct SubscriberKey: Hashable {
-    let attribute: ServedAttribute
-    /// Nil for the subscribers without sockets of their own, which bluetoothd does not distinguish.
-    var central: Peripheral.ID?
-}
-
 /// Subscribers with sockets of their own. A value for one of them goes over its socket, and a value for all as the
 /// property `Value`.
 extension BlueZPeripheral {
@@ -58,7 +51,6 @@ extension BlueZPeripheral {
         }
         subscribers.subscribe(central, to: attribute, socket)?.close()
         withdraw(central, from: attribute)
-        settle(SubscriberKey(attribute: attribute, central: central))
         report(.subscribed(attribute, central: central, attMTU: request.attMTU))
         return .success(
             MethodReply(
@@ -82,7 +74,7 @@ extension BlueZPeripheral {
     /// Handles a call of `StopNotify`: no central without a socket is subscribed any more.
     func subscribersWithoutSocketEnded(_ attribute: ServedAttribute) {
         for central in subscribers.removeSignaled(attribute) { ended(central, attribute) }
-        fail(SubscriberKey(attribute: attribute), Self.lastIsGone)
+        values.fail(SubscriberKey(attribute: attribute), Self.lastIsGone)
         report(.unsubscribed(attribute, central: nil))
     }
 
@@ -90,13 +82,7 @@ extension BlueZPeripheral {
     private func ended(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
         withdraw(central, from: attribute)
         withdrawSignaled(to: central, from: attribute)
-        settle(SubscriberKey(attribute: attribute, central: central))
         report(.unsubscribed(attribute, central: central))
-    }
-
-    /// Ends the waits for what happens to a subscriber, which look again.
-    func settle(_ key: SubscriberKey) {
-        for waiter in decisions.removeValue(forKey: key) ?? [] { waiter.deliver(.success(())) }
     }
 
     private func after(_ duration: Duration, _ work: @escaping @Sendable (isolated BlueZPeripheral) -> Void) {
@@ -117,10 +103,10 @@ extension BlueZPeripheral {
             if !isBonded { after(Self.departureTime) { $0.subscribers.departureIsOver(attribute) } }
         }
         // This may decide whether other centrals are still subscribed.
-        for key in decisions.keys {
+        for key in values.awaited {
             switch key.central.map({ subscribers.route(key.attribute, to: $0) }) {
             case .undecided, .socket: continue
-            case .signal, .nobody, .unreachable, nil: settle(key)
+            case .signal, .nobody, .unreachable, nil: values.settle(key)
             }
         }
     }
@@ -132,12 +118,16 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Closes the sockets of characteristics that are no longer served.
-    func endSubscribers(where isIncluded: (ServedAttribute) -> Bool = { _ in true }) {
-        for socket in subscribers.removeAll(where: isIncluded) { socket.close() }
-        for key in decisions.keys where isIncluded(key.attribute) { settle(key) }
-        for key in unconfirmed.keys where isIncluded(key.attribute) { unconfirmed[key] = nil }
-        for attribute in fences.keys where isIncluded(attribute) { fences[attribute] = nil }
+    /// Closes the sockets of an application that is no longer served, or all of them, and fails its indications.
+    func endSubscribers(_ error: BLEError, of application: Int? = nil) {
+        for socket in subscribers.removeAll(where: { $0.application == application ?? $0.application }) {
+            socket.close()
+        }
+        for key in values.keys(of: application) {
+            values.forgetUnconfirmed(key)
+            values.fail(key, error)
+            values.settle(key)
+        }
     }
 
     // MARK: Values
@@ -163,9 +153,8 @@ extension BlueZPeripheral {
         guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true else {
             return try await send(value, from: attribute, to: central, number, hasSent)
         }
-        let ticket = ticket()
-        let (turn, _) = turns.wait(SubscriberKey(attribute: attribute, central: central), ticket)
-        defer { turns.end(ticket) }
+        let (turn, ticket) = values.join(SubscriberKey(attribute: attribute, central: central))
+        defer { values.turns.end(ticket) }
         try await turn.wait()
         return try await send(value, from: attribute, to: central, number, hasSent)
     }
@@ -178,8 +167,9 @@ extension BlueZPeripheral {
             switch subscribers.route(attribute, to: central) {
             case .nobody: return false
             case .undecided:
-                let decision = Outcome<Void>()
-                decisions[SubscriberKey(attribute: attribute, central: central), default: []].append(decision)
+                let key = SubscriberKey(attribute: attribute, central: central)
+                let decision = values.wait(for: key)
+                defer { values.endWait(decision, for: key) }
                 try await decision.wait()
             case .unreachable:
                 throw BLEError(
@@ -221,7 +211,9 @@ extension BlueZPeripheral {
     /// Waits until bluetoothd has received the values for all subscribers that were signaled before. Returns whether it
     /// was necessary to wait.
     private func isFenced(_ attribute: ServedAttribute) async throws(BLEError) -> Bool {
-        guard let fence = fences[attribute], let signaled = fence.toAwait else { return false }
+        guard let fence = applications[attribute.application]?.fences[attribute], let signaled = fence.toAwait else {
+            return false
+        }
         try await host.fence()
         fence.isAwaited(signaled)
         return true
@@ -249,9 +241,9 @@ extension BlueZPeripheral {
     }
 
     private func fence(_ attribute: ServedAttribute) -> SignalFence {
-        if let fence = fences[attribute] { return fence }
+        if let fence = applications[attribute.application]?.fences[attribute] { return fence }
         let fence = SignalFence()
-        fences[attribute] = fence
+        applications[attribute.application]?.fences[attribute] = fence
         return fence
     }
 

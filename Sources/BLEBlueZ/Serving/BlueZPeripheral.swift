@@ -76,23 +76,14 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     var isStarted: Bool { role != nil }
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
     private var lastPath = 0
-    private var lastTicket = 0
     var applications: [Int: BlueZApplication] = [:]
     var advertisements: [Int: BlueZAdvertisement] = [:]
     /// The channels that are accepted, by publication.
     var published: [Int: PublishedChannel] = [:]
     var subscribers = Subscribers<PacketSocket>()
-    /// The values that wait for the decision whether a central is still subscribed.
-    var decisions: [SubscriberKey: [Outcome<Void>]] = [:]
-    /// The values that each subscriber with a socket has not confirmed.
-    var unconfirmed: [SubscriberKey: UnconfirmedValues] = [:]
-    /// The values for centrals that confirm each of them, in the order in which they are sent.
-    var turns = Turns<SubscriberKey, Outcome<Void>>()
+    var values = SubscriberValues()
     /// The time since the role began.
     private(set) var elapsed: @Sendable () -> Duration = { .zero }
-    var fences: [ServedAttribute: SignalFence] = [:]
-    /// The indications that wait for confirmation.
-    var confirmations: [SubscriberKey: [Confirmation]] = [:]
     /// The devices whose links are being checked.
     private var checked: Set<String> = []
     /// The devices with a link, by path.
@@ -116,12 +107,6 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     func newPath(_ kind: String) -> String {
         lastPath += 1
         return "/swift_ble/\(kind)\(lastPath)"
-    }
-
-    /// Returns a new member of ``turns``.
-    func ticket() -> Int {
-        lastTicket += 1
-        return lastTicket
     }
 
     // MARK: Starting and stopping
@@ -290,11 +275,10 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     /// Forgets the applications, which bluetoothd no longer has.
     private func forgetApplications() {
-        let lost = applications.values
+        let lost = applications
         applications = [:]
-        failIndications(.lost("bluetoothd is gone"))
-        endSubscribers()
-        Task { for application in lost { await application.objects.stop() } }
+        endSubscribers(.lost("bluetoothd is gone"))
+        Task { for application in lost.values { await application.objects.stop() } }
     }
 
     /// Forgets the advertisements.

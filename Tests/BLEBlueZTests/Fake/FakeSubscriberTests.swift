@@ -182,7 +182,7 @@ struct FakeSubscriberTests {
         await until { await backend.subscribers.socket(of: Self.one, attribute) == nil }
         // Whether the central has unsubscribed is not known yet.
         let late = Task { try await backend.send([1], from: attribute, to: Self.one) }
-        await until { await !backend.decisions.isEmpty }
+        await until { await !backend.values.awaited.isEmpty }
         let next = try await world.subscribe(Self.one)
         #expect(try await late.value == false)
         #expect(try await backend.send([2], from: attribute, to: Self.one))
@@ -314,7 +314,7 @@ struct FakeSubscriberTests {
             var values: [Task<Void, any Error>] = []
             for number in UInt8(1)...20 {
                 values.append(Task { try await backend.notify([number], from: attribute, to: Self.one) })
-                await until { await backend.turns.count == Int(number) }
+                await until { await backend.values.turns.count == Int(number) }
             }
             // One that comes with a confirmation does not overtake those that have waited for it.
             values.append(Task { try await backend.confirmAndNotify([21], attribute, Self.one) })
@@ -323,7 +323,7 @@ struct FakeSubscriberTests {
                 if number > 0 { _ = try central.socket.send([1]) }
             }
             for value in values { try await value.value }
-            #expect(await backend.turns.isEmpty)
+            #expect(await backend.values.turns.isEmpty)
         }
     }
 
@@ -334,16 +334,16 @@ struct FakeSubscriberTests {
             var packets = central.packets.makeAsyncIterator()
             try await backend.notify([1], from: attribute, to: Self.one)
             let second = Task { try await backend.notify([2], from: attribute, to: Self.one) }
-            await until { await !backend.decisions.isEmpty }
+            await until { await !backend.values.awaited.isEmpty }
             let third = Task { try await backend.notify([3], from: attribute, to: Self.one) }
-            await until { await backend.turns.count == 2 }
+            await until { await backend.values.turns.count == 2 }
             await clock.sleepers(1, for: .seconds(30))
             clock.advance(by: .seconds(30))
             try await second.value
             #expect(await packets.next() == [1])
             #expect(await packets.next() == [2])
             // It waits for the second.
-            await until { await !backend.decisions.isEmpty }
+            await until { await !backend.values.awaited.isEmpty }
             _ = try central.socket.send([1])
             try await third.value
             #expect(await packets.next() == [3])
@@ -370,7 +370,7 @@ struct FakeSubscriberTests {
         try await withIndicating(.indicate, clock: ManualClock()) { backend, attribute, central in
             try await backend.notify([1], from: attribute, to: Self.one)
             let late = Task { try await backend.send([2], from: attribute, to: Self.one) }
-            await until { await !backend.decisions.isEmpty }
+            await until { await !backend.values.awaited.isEmpty }
             let end = Task { await backend.unregister(1) }
             await until { await backend.applications[1]?.isEnding != false }
             #expect(await backend.subscribers.socket(of: Self.one, attribute) != nil)
@@ -419,7 +419,7 @@ struct FakeSubscriberTests {
             ])
         let central = try await host.withServed(definition) { _ in
             let central = try await world.subscribe(Self.one)
-            await until { await !backend.decisions.isEmpty }
+            await until { await !backend.values.awaited.isEmpty }
             return central
         }
         central.close()

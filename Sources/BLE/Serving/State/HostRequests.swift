@@ -1,0 +1,44 @@
+internal import Waiting
+
+/// The requests of centrals that a host is answering, and the turns of writes.
+struct HostRequests {
+    private struct Request {
+        /// The definition that it is for.
+        let application: Int
+        /// The central that waits for its answer.
+        let central: Peripheral.ID
+        /// Ends what it waits for: its turn, or its handler, which is cancelled.
+        var end: (BLEError) -> Void = { _ in }
+        var hasEnded = false
+    }
+
+    private var requests: [Int: Request] = [:]
+    /// For each central and attribute, one handler of a write runs at a time.
+    var writes = Turns<AttributeOfCentral, Outcome<Void>>()
+
+    mutating func begin(_ number: Int, for application: Int, from central: Peripheral.ID) {
+        requests[number] = Request(application: application, central: central)
+    }
+
+    /// Whether a request has neither ended nor been answered.
+    func isPending(_ number: Int) -> Bool { requests[number]?.hasEnded == false }
+
+    /// Sets what ends that which a request waits for. Nil if it waits for nothing.
+    mutating func wait(_ number: Int, end: ((BLEError) -> Void)?) { requests[number]?.end = end ?? { _ in } }
+
+    /// Removes a request that is answered.
+    mutating func remove(_ number: Int) { requests[number] = nil }
+
+    /// Ends a request, unless it has been answered. Returns what ends its wait.
+    mutating func end(_ number: Int) -> ((BLEError) -> Void)? {
+        requests[number]?.hasEnded = true
+        return requests[number]?.end
+    }
+
+    /// The requests for a definition, from a central, or all of them.
+    func numbers(for application: Int? = nil, from central: Peripheral.ID? = nil) -> [Int] {
+        requests.filter { _, request in
+            request.application == application ?? request.application && request.central == central ?? request.central
+        }.map(\.key)
+    }
+}
