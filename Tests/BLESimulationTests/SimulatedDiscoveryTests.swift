@@ -15,7 +15,7 @@ import Testing
     private func heard(_ filter: DiscoveryFilter) async throws -> [Peripheral.ID] {
         let heard = SharedValue<[Peripheral.ID]>([])
         let backend = SimulatedBackend.simulated(world.radio)
-        let context = BackendContext(
+        let context = CentralContext(
             handleEvent: { event in
                 guard case .advertisementReceived(let id, _) = event else { return }
                 heard.change { $0.append(id) }

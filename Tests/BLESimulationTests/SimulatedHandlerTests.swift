@@ -315,7 +315,7 @@ import Testing
         let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, []))
         await thing.central.shutDown()
         let backend = SimulatedBackend.simulated(world.radio)
-        let handled = BackendContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock)
+        let handled = CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock)
         try await backend.start(handled)
         try await backend.startDiscovery(DiscoveryFilter())
         await world.clock.sleepers(1)

@@ -188,7 +188,7 @@ import Testing
         var levels = try await Battery(strap).levels().makeAsyncIterator()
         let handle = try #require(try await strap.services()[.battery]?[BluetoothUUID(0x2A19)]?.handle)
         let other = SimulatedBackend.simulated(world.radio)
-        try await other.start(BackendContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock))
+        try await other.start(CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock))
         try await other.stopNotifications(of: AttributeID(peripheral: grip.id, handle: handle))
         #expect(await grip.subscriberCount(of: BluetoothUUID(0x2A19)) == 1)
         await strap.central.shutDown()

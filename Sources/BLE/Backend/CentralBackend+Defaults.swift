@@ -11,8 +11,8 @@ extension CentralBackend {
     /// False.
     public nonisolated var isCurrent: Bool { false }
 
-    /// The defaults of ``BackendLimits``.
-    public nonisolated var limits: BackendLimits { BackendLimits() }
+    /// The defaults of ``CentralLimits``.
+    public nonisolated var limits: CentralLimits { CentralLimits() }
 
     /// Throws `notSupported`.
     public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {

@@ -9,7 +9,7 @@
 /// throws `notSupported`. All backends pass one contract suite, in the module `BLEBackendTesting`.
 public protocol CentralBackend: Actor {
     /// What the stack allows.
-    nonisolated var limits: BackendLimits { get }
+    nonisolated var limits: CentralLimits { get }
 
     /// Measures deadlines and staleness, unless the central's configuration has a clock of its own. By default, the
     /// continuous clock.
@@ -26,7 +26,7 @@ public protocol CentralBackend: Actor {
     /// Connects to the stack. Called before anything else, and again only if it has thrown.
     ///
     /// Throws `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`.
-    func start(_ context: BackendContext) async throws(BLEError)
+    func start(_ context: CentralContext) async throws(BLEError)
 
     /// Stops scanning, ends the subscriptions and the remaining links, and disconnects from the stack. Called once,
     /// last.

@@ -9,13 +9,7 @@ struct AdapterWatch {
     private var loss: BLEError?
 
     /// The error for an adapter that is off or absent. Nil if it is on, or resetting.
-    var error: BLEError? {
-        switch state {
-        case .poweredOff: BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch the adapter on.")
-        case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug the adapter in.")
-        case .poweredOn, .resetting: nil
-        }
-    }
+    var error: BLEError? { state.error }
 
     /// Why nothing can be sent. Nil if the adapter is on.
     var obstacle: BLEError? {
@@ -62,5 +56,23 @@ struct AdapterWatch {
     mutating func finish(_ error: BLEError) {
         observers.finish(error)
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
+    }
+}
+
+extension AdapterState {
+    /// The error for an adapter that is off or absent. Nil if it is on, or resetting.
+    package var error: BLEError? {
+        switch self {
+        case .poweredOff: .poweredOff()
+        case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in.")
+        case .poweredOn, .resetting: nil
+        }
+    }
+}
+
+extension BLEError {
+    /// The error for an adapter that is off.
+    package static func poweredOff(remedy: String = "Switch it on.", cause: (any Error)? = nil) -> BLEError {
+        BLEError(.poweredOff, "the adapter is switched off", remedy: remedy, cause: cause)
     }
 }

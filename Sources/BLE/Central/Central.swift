@@ -111,7 +111,7 @@ public actor Central {
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
         deadlineClock = DeadlineClock(clock)
         elapsed = Self.stopwatch(configuration.clock)
-        let context = BackendContext(
+        let context = CentralContext(
             handleEvent: { [weak self] event in self?.enter { $0.handle(event) } },
             logger: configuration.logger, clock: clock,
             pairing: PairingAgent(
@@ -235,7 +235,7 @@ public actor Central {
 
     // MARK: Events
 
-    private func handle(_ event: BackendEvent) {
+    private func handle(_ event: CentralBackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement):
             if isTracing { trace(advertisement, from: id) }

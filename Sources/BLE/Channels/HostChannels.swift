@@ -124,11 +124,11 @@ struct HostChannels {
         return true
     }
 
-    /// Cancels the handlers of a definition that is no longer served. Returns what has accepted its channels.
-    mutating func endServing(_ definition: Int) -> [Int] {
-        guard let ended = served.removeValue(forKey: definition) else { return [] }
-        for handler in ended.handlers.values { handler.cancel() }
-        return ended.publications
+    /// Removes the channels of a definition that is no longer served. Returns what has accepted them, and what cancels
+    /// their handlers.
+    mutating func endServing(_ definition: Int) -> (publications: [Int], cancel: () -> Void) {
+        guard let ended = served.removeValue(forKey: definition) else { return ([], {}) }
+        return (ended.publications, { for handler in ended.handlers.values { handler.cancel() } })
     }
 
     /// Cancels all handlers, and tells those who wait for channels that no more are accepted.

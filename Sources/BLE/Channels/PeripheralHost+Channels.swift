@@ -168,6 +168,8 @@ extension PeripheralHost {
 
     /// Ends the channels of a definition that is no longer served.
     func unpublishChannels(of number: Int) async {
-        for listener in channels.endServing(number) { await unpublish(listener) }
+        let (ended, cancel) = channels.endServing(number)
+        cancel()
+        for listener in ended { await unpublish(listener) }
     }
 }

@@ -45,8 +45,7 @@ extension Central {
     /// Waits until the values of the link that is up are ready, or those of the next one if it is maintained. The link
     /// cannot end between the question for it and the wait.
     func untilReady(_ values: ValueStore, _ id: Peripheral.ID) async throws(BLEError) {
-        let number = linkNumber(id)
-        guard number != nil || isMaintained(id) else {
+        guard let number = links[id]?.number ?? (isMaintained(id) ? links[id]?.nextNumber : nil) else {
             throw BLEError(.disconnected, "the link has ended", peripheral: id)
         }
         try await values.untilReady(on: number)

@@ -65,6 +65,8 @@ final class Link {
     var state: ConnectionState { machine.state }
     /// The number of the link that is up. Nil if none is.
     var number: Int? { state == .connected ? machine.attempt : nil }
+    /// The number that the next link has at least.
+    var nextNumber: Int { state == .connecting ? machine.attempt : machine.attempt + 1 }
     /// Whether the link is reestablished automatically.
     var isMaintained: Bool { machine.isMaintained }
     /// The policy set for this peripheral. Nil if the configuration's policy applies.

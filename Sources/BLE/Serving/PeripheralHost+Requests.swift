@@ -30,8 +30,10 @@ extension PeripheralHost {
             throw .unlikelyError
         }
         guard request.offset <= value.count else { throw .invalidOffset }
-        // Its link may have ended meanwhile.
-        if request.offset == 0, request.link?.isUp ?? true, centrals.contains(request.central) {
+        // Its link may have ended meanwhile, or the definition.
+        if request.offset == 0, request.link?.isUp ?? true, centrals.contains(request.central),
+            characteristic(attribute) != nil
+        {
             values.beginReading(value, of: attribute, by: request.central)
         }
         return Array(value.dropFirst(request.offset))
@@ -49,12 +51,11 @@ extension PeripheralHost {
         let number = number()
         requests.begin(number, for: attribute.application, from: request.central)
         let timeout = requestTimeout
-        let timer = Task { [weak self, clock] in
-            guard (try? await clock.sleep(for: timeout)) != nil else { return }
-            await self?.requestTimedOut(number, attribute, timeout)
+        let expiry = Expiry(after: timeout, clock: deadlineClock) { [weak self] in
+            Task { await self?.requestTimedOut(number, attribute, timeout) }
         }
         defer {
-            timer.cancel()
+            expiry.cancel()
             requests.remove(number)
         }
         return try await work(number)

@@ -95,6 +95,7 @@ extension PeripheralHost {
         endSubscriptions(of: number)
         endRequests(requests.numbers(for: number), BLEError(.disconnected, "it is no longer served"))
         values.removeAll(of: number)
+        // Before the first suspension: a renewal must not begin it again.
         let wasAdvertised = registrations.remove(number)
         await unpublishChannels(of: number)
         guard !isShutDown else { return }
@@ -194,7 +195,7 @@ extension PeripheralHost {
     private func loseLinks(_ error: BLEError) {
         // If the stack does not tell subscribers apart, it does not say either that those with a bond remain
         // subscribed: their next link has no new subscription.
-        endSubscriptions(subscriptions.ofCentrals)
+        endSubscriptions(subscriptions.all().filter { $0.central != nil })
         values.endReading()
         for central in centrals.all { centralDisconnected(central) }
         endChannels(error)

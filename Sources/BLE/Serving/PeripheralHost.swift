@@ -99,6 +99,8 @@ public actor PeripheralHost {
     var logger: Logger { configuration.logger }
     /// The configuration's clock, or the backend's own, which has the same time.
     nonisolated let clock: any Clock<Duration>
+    /// The same clock, for the deadlines of requests.
+    nonisolated let deadlineClock: DeadlineClock
     /// The time since this host was created.
     nonisolated let elapsed: @Sendable () -> Duration
 
@@ -113,6 +115,7 @@ public actor PeripheralHost {
         self.configuration = configuration
         isTracing = configuration.logger.logLevel <= .trace
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
+        deadlineClock = DeadlineClock(clock)
         elapsed = Central.stopwatch(clock)
         // Not captured as `self`, so that requests do not leave the backend's executor on their way, and stay in order.
         weak let host = self

@@ -106,7 +106,7 @@ extension PeripheralHost {
         do throws(BLEError) {
             try await send(value, from: attribute, to: nil, isStored: true)
         } catch {
-            if error.code == .invalidLength { values[attribute] = former }
+            if error.code == .invalidLength, self.characteristic(attribute) != nil { values[attribute] = former }
             throw error
         }
     }

@@ -23,7 +23,7 @@ extension BlueZHost {
                 ? unavailable
                 : BLEError(
                     .adapterNotFound, "there is no adapter \(BlueZ.adapterID(path))",
-                    remedy: "Plug it in, or choose another: ble adapters lists them.")
+                    remedy: "Plug it in, or choose another.")
         }
         return path
     }

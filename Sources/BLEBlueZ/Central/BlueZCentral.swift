@@ -17,11 +17,11 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     /// The limits of bluetoothd: it silently shortens an adapter's name to 247 bytes, and waits 60 s for an agent's
     /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`). It does not report whether a peripheral accepts connections.
-    public nonisolated var limits: BackendLimits {
-        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60), reportsConnectability: false)
+    public nonisolated var limits: CentralLimits {
+        CentralLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60), reportsConnectability: false)
     }
 
-    private var context: BackendContext?
+    private var context: CentralContext?
     /// This role's number with the host, from the start until the shutdown.
     private var role: Int?
     private(set) var isShutDown = false
@@ -57,14 +57,14 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The time since the start, by the central's clock.
     private(set) var elapsed: @Sendable () -> Duration = { .zero }
 
-    func report(_ event: BackendEvent) {
+    func report(_ event: CentralBackendEvent) {
         context?.handleEvent(event)
     }
 
     // MARK: Starting and stopping
 
     /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
-    public func start(_ context: BackendContext) async throws(BLEError) {
+    public func start(_ context: CentralContext) async throws(BLEError) {
         self.context = context
         elapsed = Central.stopwatch(context.clock)
         role = try await host.join(

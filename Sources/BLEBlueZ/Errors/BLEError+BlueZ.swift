@@ -105,10 +105,7 @@ extension BLEError {
             }
             return BLEError(.peripheralNotFound, "bluetoothd no longer knows the object: \(text)", cause: error)
         case "org.bluez.Error.NotReady":
-            return BLEError(
-                .poweredOff, "the adapter is switched off",
-                remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.",
-                cause: error)
+            return .poweredOff(remedy: "Switch it on. If that is refused: rfkill unblock bluetooth.", cause: error)
         case "org.bluez.Error.Blocked":
             return blocked(isHard: false, error)
         case "org.bluez.Error.NotConnected":

@@ -14,9 +14,7 @@ extension BLEError {
         case "busy", "already-connected", "Operation already in progress":
             return BLEError(.busy, "another connection attempt is in progress", cause: error)
         case "adapter-not-powered":
-            return BLEError(
-                .poweredOff, "the adapter is switched off", remedy: "Switch it on: ble adapters --power on.",
-                cause: error)
+            return .poweredOff(cause: error)
         case "key-missing":
             return BLEError(
                 .pairingRequired, "the peripheral has forgotten that it was paired",

@@ -89,7 +89,7 @@ extension BlueZPeripheral {
     func awaitConfirmations(of application: Int) async {
         let begun = elapsed()
         while let each = applications[application]?.onlyIndicating,
-            let key = values.keys(of: application).first(where: { values.isConfirming($0, each: each) })
+            let key = values.keys(of: application).first(where: { values.isConfirming($0, each: each, at: elapsed()) })
         {
             let confirmation = values.wait(for: key)
             let left = max(.zero, .milliseconds(500) - (elapsed() - begun))

@@ -38,9 +38,9 @@ struct SubscriberValues {
     var awaited: [SubscriberKey] { subscribers.filter { !$0.value.waits.isEmpty }.map(\.key) }
 
     /// Whether a subscriber has yet to confirm an indication, or a value of one of the given characteristics.
-    func isConfirming(_ key: SubscriberKey, each attributes: Set<ServedAttribute>) -> Bool {
-        guard key.central != nil, let values = subscribers[key]?.unconfirmed, values.isAny else { return false }
-        return values.hasIndication || attributes.contains(key.attribute)
+    func isConfirming(_ key: SubscriberKey, each attributes: Set<ServedAttribute>, at now: Duration) -> Bool {
+        guard key.central != nil, let values = subscribers[key]?.unconfirmed else { return false }
+        return values.hasIndication(at: now) || values.isAny && attributes.contains(key.attribute)
     }
 
     /// The subscribers to the characteristics of an application, or all.
@@ -76,7 +76,7 @@ struct SubscriberValues {
     ) {
         change(key) { subscriber in
             let earlier = key.central == nil ? 0 : subscriber.unconfirmed.count(at: now)
-            if key.central != nil { subscriber.unconfirmed.indicate() }
+            if key.central != nil { subscriber.unconfirmed.indicate(at: now) }
             subscriber.indications.append(Indication(outcome: outcome, central: central, remaining: earlier + 1))
         }
     }
@@ -162,11 +162,14 @@ struct UnconfirmedValues {
     /// The numbers of values of the present period, which lasts for ``limit``, and of the period before.
     private var (present, former) = (0, 0)
     private var start = Duration.zero
-    /// Whether one of the values was sent with `indicate`, even if its caller has been cancelled.
-    private(set) var hasIndication = false
+    /// Until when a value that was sent with `indicate` may be confirmed, even if its caller has been cancelled.
+    private var indicationLimit = Duration.zero
 
     /// Records that the next value is sent with `indicate`.
-    mutating func indicate() { hasIndication = true }
+    mutating func indicate(at now: Duration) { indicationLimit = now + Self.limit }
+
+    /// Whether one of the values was sent with `indicate`, and may still be confirmed.
+    func hasIndication(at now: Duration) -> Bool { isAny && now < indicationLimit }
 
     /// Returns the number of values.
     mutating func count(at now: Duration) -> Int {
@@ -189,6 +192,6 @@ struct UnconfirmedValues {
     /// Removes a value that was confirmed.
     mutating func remove() {
         if former > 0 { former -= 1 } else { present = max(0, present - 1) }
-        if !isAny { hasIndication = false }
+        if !isAny { indicationLimit = .zero }
     }
 }

@@ -121,10 +121,8 @@ extension Session {
         switch state {
         case .poweredOn: nil
         case .poweredOff:
-            BLEError(
-                .poweredOff, "the adapter is switched off",
-                remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
-        case .unavailable: BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in.")
+            .poweredOff(remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
+        case .unavailable: state.error
         case .resetting:
             BLEError(.bluetoothLost, "bluetoothd or the bus has stopped", remedy: "Try again once it is running.")
         }

@@ -122,10 +122,6 @@ struct DeviceFinder: Sendable {
 
     /// Throws if the adapter is off or missing, since a scan would wait for it.
     private func checkAdapter() async throws(BLEError) {
-        switch await central.adapterState {
-        case .poweredOff: throw BLEError(.poweredOff, "the adapter is switched off", remedy: "Switch the adapter on.")
-        case .unavailable: throw BLEError(.adapterNotFound, "there is no adapter", remedy: "Plug an adapter in.")
-        default: break
-        }
+        if let error = await central.adapterState.error { throw error }
     }
 }

@@ -27,7 +27,7 @@ public actor SimulatedBackend: CentralBackend {
     }
 
     /// Joins the radio.
-    public func start(_ context: BackendContext) async throws(BLEError) {
+    public func start(_ context: CentralContext) async throws(BLEError) {
         port = try await radio.open(context.handleEvent, context.pairing)
     }
 
@@ -82,8 +82,8 @@ public actor SimulatedBackend: CentralBackend {
     }
 
     /// The limits of bluetoothd, because this backend behaves like bluetoothd.
-    public nonisolated var limits: BackendLimits {
-        BackendLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
+    public nonisolated var limits: CentralLimits {
+        CentralLimits(adapterNameLength: 247, pairingPromptTimeout: .seconds(60))
     }
 
     /// Returns the ATT MTU of the link, according to the definition.

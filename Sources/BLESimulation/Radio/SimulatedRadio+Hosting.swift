@@ -59,7 +59,7 @@ extension SimulatedRadio {
     }
 
     /// Reports the adapter's state to all hosts, and removes their services and advertisements if these are lost.
-    func announceToHosts(_ event: BackendEvent) {
+    func announceToHosts(_ event: CentralBackendEvent) {
         for (id, handle) in hosts {
             switch event {
             case .adapterStateChanged(let state):

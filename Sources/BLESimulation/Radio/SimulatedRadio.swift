@@ -54,13 +54,16 @@ public actor SimulatedRadio {
 
     /// A central's access to the radio.
     final class Port {
-        let handle: @Sendable (BackendEvent) -> Void
+        let handle: @Sendable (CentralBackendEvent) -> Void
         let pairing: PairingAgent
         var filter: DiscoveryFilter?
         /// The peripherals that the central knows, and can therefore connect to.
         var known: Set<Peripheral.ID>
 
-        init(_ handle: @escaping @Sendable (BackendEvent) -> Void, _ pairing: PairingAgent, known: Set<Peripheral.ID>) {
+        init(
+            _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
+            known: Set<Peripheral.ID>
+        ) {
             self.handle = handle
             self.pairing = pairing
             self.known = known
@@ -164,8 +167,7 @@ public actor SimulatedRadio {
         announce(.adapterStateChanged(adapterState))
     }
 
-    static let poweredOff = BLEError(
-        .poweredOff, "the adapter is switched off", remedy: "Switch it on: setPowered(true).")
+    static let poweredOff = BLEError.poweredOff(remedy: "Switch it on: setPowered(true).")
     static let lost = BLEError(
         .bluetoothLost, "the simulated Bluetooth service has stopped", remedy: "Try again once it is running.")
 
@@ -181,7 +183,7 @@ public actor SimulatedRadio {
         }
     }
 
-    private func announce(_ event: BackendEvent) {
+    private func announce(_ event: CentralBackendEvent) {
         if case .adapterStateChanged(let state) = event {
             logger.debug("simulated adapter", metadata: ["state": "\(state)"])
         }
@@ -269,7 +271,7 @@ public actor SimulatedRadio {
     // MARK: Centrals
 
     func open(
-        _ handle: @escaping @Sendable (BackendEvent) -> Void, _ pairing: PairingAgent
+        _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent
     ) throws(BLEError) -> Int {
         guard isRunning else {
             throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")

@@ -166,7 +166,7 @@ struct SharedHostTests {
         do {
             let central = BlueZCentral(host)
             try await central.start(
-                BackendContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: ContinuousClock()))
+                CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: ContinuousClock()))
             #expect(await host.isShared)
         }
         await until { await !host.isShared }

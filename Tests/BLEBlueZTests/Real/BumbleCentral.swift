@@ -10,7 +10,7 @@ actor BumbleCentral: CentralBackend {
     /// 1 or 2.
     private let number: Int
     private let peer = RealPeer()
-    private var context: BackendContext?
+    private var context: CentralContext?
     private var scan: Task<Void, Never>?
     private var heard: [Peripheral.ID: Advertisement] = [:]
     private var link: Link?
@@ -80,7 +80,7 @@ actor BumbleCentral: CentralBackend {
 
     // MARK: Starting and stopping
 
-    func start(_ context: BackendContext) async throws(BLEError) {
+    func start(_ context: CentralContext) async throws(BLEError) {
         self.context = context
         try await ask("reset")
     }

@@ -278,10 +278,13 @@ import Testing
         await expectError(.disconnected) { try await bench.central.untilReady(values.store, strap.id) }
         await bench.backend.script(.connect, .hold)
         try await bench.maintain()
+        let isReady = SharedValue(false)
         let waiting = Task { [central = bench.central, id = strap.id] in
             try await central.untilReady(values.store, id)
+            isReady.change { $0 = true }
         }
         await bench.settle()
+        #expect(!isReady.value)
         await bench.backend.release(.connect)
         try await waiting.value
     }

@@ -10,7 +10,7 @@ import Testing
 
     init() async throws { bench = try await Bench() }
 
-    private func ended(_ handle: UInt16) -> BackendEvent {
+    private func ended(_ handle: UInt16) -> CentralBackendEvent {
         .notificationsEnded(AttributeID(peripheral: strap.id, handle: handle), Bench.error(.failed))
     }
 

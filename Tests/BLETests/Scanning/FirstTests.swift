@@ -174,12 +174,12 @@ import Testing
     }
 
     @Test func `a stack that does not report connectability refuses to filter by it`() async throws {
-        await bench.backend.set(BackendLimits(reportsConnectability: false))
+        await bench.backend.set(CentralLimits(reportsConnectability: false))
         let error = await expectError(.notSupported) {
             try await bench.central.first(matching: .connectable && service)
         }
         #expect(error?.isRetryable == false)
-        await bench.backend.set(BackendLimits())
+        await bench.backend.set(CentralLimits())
         let finding = Task { try await bench.central.first(matching: .connectable) }
         await bench.backend.asked(.startDiscovery)
         await bench.backend.emit(

@@ -87,7 +87,7 @@ actor ScriptedBackend: CentralBackend {
     private var script: [Operation: [Behavior]] = [:]
     private var held: [(operation: Operation, outcome: Outcome<Void>)] = []
     private var observers: [(operation: Operation, count: Int, outcome: Outcome<Void>)] = []
-    private var handle: (@Sendable (BackendEvent) -> Void)?
+    private var handle: (@Sendable (CentralBackendEvent) -> Void)?
     private var deliveries: [UInt16: @Sendable ([UInt8]) -> Void] = [:]
     private var state = AdapterState.poweredOn
     private var values: [UInt16: [UInt8]] = [:]
@@ -115,10 +115,10 @@ actor ScriptedBackend: CentralBackend {
     func set(attMTU: Int) { self.attMTU = attMTU }
     func set(_ known: [KnownPeripheral]) { self.known = known }
     func set(_ state: AdapterState) { self.state = state }
-    func set(_ limits: BackendLimits) { allowed.withLock { $0 = limits } }
+    func set(_ limits: CentralLimits) { allowed.withLock { $0 = limits } }
 
-    private let allowed = Mutex(BackendLimits())
-    nonisolated var limits: BackendLimits { allowed.withLock(\.self) }
+    private let allowed = Mutex(CentralLimits())
+    nonisolated var limits: CentralLimits { allowed.withLock(\.self) }
 
     /// Returns once an operation has been called that many times, or the test's time is up.
     func asked(_ operation: Operation, _ count: Int = 1) async {
@@ -146,7 +146,7 @@ actor ScriptedBackend: CentralBackend {
     func inOneStep(_ work: @Sendable () -> Void) { work() }
 
     /// Reports events, with nothing in between.
-    func emit(_ events: BackendEvent...) {
+    func emit(_ events: CentralBackendEvent...) {
         for event in events {
             if case .adapterStateChanged(let state) = event { self.state = state }
             handle?(event)
@@ -198,7 +198,7 @@ actor ScriptedBackend: CentralBackend {
 
     // MARK: The central's side
 
-    func start(_ context: BackendContext) async throws(BLEError) {
+    func start(_ context: CentralContext) async throws(BLEError) {
         handle = context.handleEvent
         agent = context.pairing
         try await answer(.start)

@@ -62,19 +62,14 @@ struct HostSubscriptions {
 
     /// The subscriptions to the characteristics of a definition, or all of them.
     func all(of application: Int? = nil) -> [Place] {
-        places { attribute, _ in attribute.application == application ?? attribute.application }
+        subscriptions.flatMap { attribute, centrals in
+            attribute.application == application ?? attribute.application ? centrals.keys.map { (attribute, $0) } : []
+        }
     }
 
     /// The subscriptions of a central.
-    func all(of central: Peripheral.ID) -> [Place] { places { $1 == central } }
-
-    /// The subscriptions of centrals that the stack tells apart.
-    var ofCentrals: [Place] { places { $1 != nil } }
-
-    private func places(where isIncluded: (ServedAttribute, Peripheral.ID?) -> Bool) -> [Place] {
-        subscriptions.flatMap { attribute, centrals in
-            centrals.keys.filter { isIncluded(attribute, $0) }.map { (attribute, $0) }
-        }
+    func all(of central: Peripheral.ID) -> [Place] {
+        subscriptions.compactMap { attribute, centrals in centrals[central].map { _ in (attribute, central) } }
     }
 
     /// Adds a subscription. Returns the one that it replaces.

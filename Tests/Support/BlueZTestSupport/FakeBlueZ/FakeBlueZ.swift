@@ -127,7 +127,7 @@ public actor FakeBlueZ {
     public func start() async throws {
         if !hasStarted {
             hasStarted = true
-            let context = BackendContext(
+            let context = CentralContext(
                 handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
                 logger: Logger(label: "fake"), clock: radio.clock,
                 pairing: PairingAgent(
@@ -213,7 +213,7 @@ public actor FakeBlueZ {
 
     // MARK: The radio's events
 
-    private func handle(_ event: BackendEvent) {
+    private func handle(_ event: CentralBackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement): Task { await self.heard(id, advertisement) }
         case .linkEnded(let id, _): linkEnded(id)

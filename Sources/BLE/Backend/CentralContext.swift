@@ -1,7 +1,7 @@
 public import Logging
 
 /// An event that a backend reports to its central.
-public enum BackendEvent: Sendable {
+public enum CentralBackendEvent: Sendable {
     /// The state of the adapter in use changed.
     case adapterStateChanged(AdapterState)
     /// An advertisement was received. It includes everything known from earlier ones.
@@ -25,9 +25,9 @@ public enum BackendEvent: Sendable {
 }
 
 /// The event handler, logger, clock and pairing agent that a central gives its backend.
-public struct BackendContext: Sendable {
+public struct CentralContext: Sendable {
     /// Receives the backend's events. Must be called in the backend's isolation.
-    public let handleEvent: @Sendable (BackendEvent) -> Void
+    public let handleEvent: @Sendable (CentralBackendEvent) -> Void
     /// Receives log messages.
     public let logger: Logger
     /// Measures deadlines and intervals.
@@ -37,7 +37,7 @@ public struct BackendContext: Sendable {
 
     /// Creates a context.
     public init(
-        handleEvent: @escaping @Sendable (BackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>,
+        handleEvent: @escaping @Sendable (CentralBackendEvent) -> Void, logger: Logger, clock: any Clock<Duration>,
         pairing: PairingAgent = .none
     ) {
         self.handleEvent = handleEvent

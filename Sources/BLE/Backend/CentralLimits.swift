@@ -1,5 +1,5 @@
 /// The limits of a Bluetooth stack that the specification leaves open or that differ between stacks.
-public struct BackendLimits: Hashable, Sendable {
+public struct CentralLimits: Hashable, Sendable {
     /// The maximum length of an adapter's name, in bytes of UTF-8. 248 by default (Core Specification 5.4, volume 4,
     /// part E, section 6.23).
     public var adapterNameLength: Int
