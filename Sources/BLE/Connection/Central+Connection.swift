@@ -105,15 +105,19 @@ extension Central {
 
     /// Passes an event to the connection machine and performs the actions that it returns.
     func step(_ id: Peripheral.ID, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
-        guard let actions = links[id]?.send(event) else { return }
-        for action in actions { carryOut(action, for: id) }
+        if let link = links[id] { step(link, event) }
     }
 
-    private func carryOut(_ action: ConnectionMachine.Action, for id: Peripheral.ID) {
+    private func step(_ link: Link, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
+        for action in link.send(event) { carryOut(action, for: link) }
+    }
+
+    private func carryOut(_ action: ConnectionMachine.Action, for link: Link) {
+        let id = link.id
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
-            links[id]?.publish(state)
+            link.publish(state)
             stateWatch.set(id, isConnected: state == .connected)
             if state == .connected { tell(.up(id)) }
             switch state {
@@ -123,7 +127,7 @@ extension Central {
             }
         case .tell(let event):
             let error =
-                links[id]?.error
+                link.error
                 ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
             switch event {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
@@ -136,26 +140,26 @@ extension Central {
             case .waiting: report(.waiting((adapter.error ?? error).at(id)), of: id)
             }
         case .limit(let waiters):
-            for outcome in links[id]?.outcomes(of: waiters) ?? [] {
+            for outcome in link.outcomes(of: waiters) {
                 _ = deadline(configuration.connectTimeout, "connecting", outcome)
             }
         case .succeed(let waiters):
-            links[id]?.deliver(.success(()), to: waiters)
+            link.deliver(.success(()), to: waiters)
         case .fail(let waiters, let failure):
             let error: BLEError =
                 switch failure {
                 case .attempt:
-                    links[id]?.error ?? BLEError(.connectionFailed, "the link could not be established")
+                    link.error ?? BLEError(.connectionFailed, "the link could not be established")
                 case .cancelledByDisconnect:
                     BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
                 case .disconnect:
-                    links[id]?.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
+                    link.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
                 }
             if failure == .cancelledByDisconnect { tell(.attemptCancelled(id)) }
-            links[id]?.deliver(.failure(error), to: waiters)
+            link.deliver(.failure(error), to: waiters)
         case .startAttempt(let number):
             // On a maintained link, the failure of one attempt is what callers of the next should know.
-            if !isMaintained(id) { links[id]?.setObstacle(nil) }
+            if !link.isMaintained { link.setObstacle(nil) }
             let attempt = Task { [weak self] in
                 // A wait without a time limit must not retain the central.
                 var failure: BLEError?
@@ -169,9 +173,9 @@ extension Central {
                     await self?.end(wait)
                 }
             }
-            links[id]?.setAttempt(attempt)
+            link.setAttempt(attempt)
         case .cancelAttempt:
-            let attempt = links[id]?.attempt
+            let attempt = link.attempt
             attempt?.cancel()
             Task {
                 await attempt?.value
@@ -179,16 +183,16 @@ extension Central {
                     id, BLEError(.connectionCancelled, "the attempt to connect was ended", peripheral: id))
             }
         case .startDisconnect:
-            links[id]?.failOperations(endedHere(id))
+            link.failOperations(endedHere(id))
             Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
             let timer = Task { [weak self, clock] in
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
                 await self?.retryIsDue(id)
             }
-            links[id]?.setRetryTimer(timer)
+            link.setRetryTimer(timer)
         case .cancelRetry:
-            links[id]?.setRetryTimer(nil)
+            link.setRetryTimer(nil)
         }
     }
 
@@ -229,6 +233,7 @@ extension Central {
     /// - Returns: a wait that must end before the attempt can continue: Bluetooth returns, or the peripheral is found.
     ///   Nil when the attempt has ended.
     private func attempt(_ number: Int, on id: Peripheral.ID, after failure: BLEError?) async -> AttemptWait? {
+        guard let link = links[id] else { return nil }
         do throws(BLEError) {
             if let failure { throw failure }
             try checkRunning()
@@ -238,7 +243,7 @@ extension Central {
                 wait(on: id, for: obstacle)
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }
-            links[id]?.forgetLoss()
+            link.forgetLoss()
             do throws(BLEError) {
                 try await within(backend.limits.connectionTimeout, "establishing the link") {
                     (backend) throws(BLEError) in
@@ -254,23 +259,23 @@ extension Central {
                 }
                 throw error
             }
-            links[id]?.forgetLoss()
+            link.forgetLoss()
             let database = try await within(configuration.connectTimeout, "discovering the services") {
                 [weak self] (_) throws(BLEError) in
                 guard let self else { throw .shutDown }
                 return try await self.discover(id)
             }
-            links[id]?.discovered(database)
+            link.discovered(database)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
-            if let lost = links[id]?.loss { throw lost }
-            links[id]?.setObstacle(nil)
-            step(id) { $0.attemptSucceeded(number) }
+            if let lost = link.loss { throw lost }
+            link.setObstacle(nil)
+            step(link) { $0.attemptSucceeded(number) }
             restoreInterrupted(id)
             runHandler(id)
             considerIdle(id)
         } catch {
-            if isMaintained(id), error.code != .cancelled {
+            if link.isMaintained, error.code != .cancelled {
                 report(unhandled: error, while: "reestablishing the link", of: id)
             } else {
                 logger.debug("connect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
@@ -278,15 +283,15 @@ extension Central {
             // A link whose services cannot be discovered is useless. The link of a cancelled attempt is ended by the
             // code that cancelled it.
             var mayBeUp = Task.isCancelled ? false : await !isDown(id)
-            if links[id]?.loss != nil { mayBeUp = false }
+            if link.loss != nil { mayBeUp = false }
             // Those that were restored already were stopped with the link.
-            for fanout in links[id]?.subscriptions.interrupt() ?? [] { fanout.interrupt(error) }
-            links[id]?.fail(error)
-            links[id]?.setObstacle(error.isCancellation ? nil : error)
-            links[id]?.voidServices()
+            for fanout in link.subscriptions.interrupt() { fanout.interrupt(error) }
+            link.fail(error)
+            link.setObstacle(error.isCancellation ? nil : error)
+            link.voidServices()
             let isHopeless = adapterState != .poweredOn && adapterState != .resetting
             let isPermanent = Self.permanent.contains(error.code)
-            step(id) {
+            step(link) {
                 $0.attemptFailed(number, mayBeUp: mayBeUp, isHopeless: isHopeless, isPermanent: isPermanent)
             }
             endStranded(id)
@@ -335,39 +340,40 @@ extension Central {
     private func endLink(_ id: Peripheral.ID, _ reason: BLEError) async {
         var (reason, failure): (BLEError, BLEError?) = (reason, nil)
         // At the shutdown, the backend ends its links by itself.
-        if isShutDown { return }
+        guard !isShutDown, let link = links[id] else { return }
         do throws(BLEError) {
             try await backend.disconnect(id)
         } catch {
             logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
             // A link that has ended by itself meanwhile is down all the same, for its own reason.
-            if links[id]?.hasEnded == true { reason = links[id]?.loss ?? reason } else { failure = error }
+            if link.hasEnded { reason = link.loss ?? reason } else { failure = error }
         }
-        endUses(of: id, endedHere(id), keepsSubscriptions: false)
-        links[id]?.voidServices()
-        links[id]?.fail(failure ?? reason)
-        step(id) { $0.disconnectFinished(hasFailed: failure != nil) }
+        endUses(of: link, endedHere(id), keepsSubscriptions: false)
+        link.voidServices()
+        link.fail(failure ?? reason)
+        step(link) { $0.disconnectFinished(hasFailed: failure != nil) }
         removeLinkIfUnused(id)
     }
 
     /// Ends everything that uses a link.
-    private func endUses(of id: Peripheral.ID, _ error: BLEError, keepsSubscriptions: Bool) {
-        let ended = links[id]?.end(error, keepsSubscriptions: keepsSubscriptions) ?? []
-        endPrompts(of: id)
+    private func endUses(of link: Link, _ error: BLEError, keepsSubscriptions: Bool) {
+        let ended = link.end(error, keepsSubscriptions: keepsSubscriptions)
+        endPrompts(of: link.id)
         finish(ended, error)
     }
 
     /// Handles a link that ended without a call to disconnect.
     func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
-        let error = error.at(id)
-        endUses(of: id, error, keepsSubscriptions: isMaintained(id))
         scanning.refreshLastSeen(id, now: elapsed())
-        links[id]?.linkLost(error)
-        if connectionState(id) == .disconnecting { step(id) { $0.linkLost() } }
-        guard connectionState(id) == .connected || links[id]?.mayBeUp == true else { return }
-        links[id]?.voidServices()
-        links[id]?.fail(error)
-        step(id) { $0.linkLost() }
+        guard let link = links[id] else { return }
+        let error = error.at(id)
+        endUses(of: link, error, keepsSubscriptions: link.isMaintained)
+        link.linkLost(error)
+        if link.state == .disconnecting { step(link) { $0.linkLost() } }
+        guard link.state == .connected || link.mayBeUp else { return }
+        link.voidServices()
+        link.fail(error)
+        step(link) { $0.linkLost() }
         removeLinkIfUnused(id)
     }
 }

@@ -82,10 +82,11 @@ extension Central {
 
     /// Ends a scope. The last one ends the link that was made for scopes, unless it is in use.
     func endScope(_ id: Peripheral.ID) async {
-        links[id]?.endScope()
+        guard let link = links[id] else { return }
+        link.endScope()
         // The policy says when the link ends.
-        if policy(id) != .manual, links[id]?.isInScope == false { links[id]?.keep() }
-        if links[id]?.hasServed == true, policy(id) == .manual { try? await disconnect(id) }
+        if policy(id) != .manual, !link.isInScope { link.keep() }
+        if link.hasServed, policy(id) == .manual { try? await disconnect(id) }
         considerIdle(id)
         removeLinkIfUnused(id)
     }

@@ -44,7 +44,7 @@ extension BlueZCentral {
                     .timedOut, "the peripheral has not answered within \(Self.transactionTimeout)", cause: error)
             }
             // The end of a link fails the call. Its signal may arrive before or after the failure.
-            try await host.fence()
+            try await stack.fence()
             guard let device = ObjectTree.device(ofAttribute: path), isConnected(device) else {
                 throw BLEError(.disconnected, "the link ended", cause: error)
             }
@@ -117,7 +117,7 @@ extension BlueZCentral {
             return uses.stopped(path, peripheral)
         }
         do throws(BLEError) {
-            _ = try await host.call(BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute)
+            _ = try await stack.call(BlueZ.call(path, BlueZ.gattCharacteristic, "StopNotify"), during: .attribute)
         } catch {
             // `Failed: No notify session started`, and a missing object, mean that the notifications are off.
             guard [.failed, .peripheralNotFound, .disconnected, .bluetoothLost].contains(error.code) else {

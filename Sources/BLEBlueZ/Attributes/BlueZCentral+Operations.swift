@@ -131,7 +131,7 @@ extension BlueZCentral {
     }
 
     @discardableResult private func withdraw(_ call: AttributeCalls.Call) -> Bool {
-        guard let pending = call.pending, onHost({ $0.withdraw(pending) }) else { return false }
+        guard let pending = call.pending, onStack({ $0.withdraw(pending) }) else { return false }
         if let path = call.readPath { withdrawRead(path) }
         return true
     }
@@ -156,8 +156,8 @@ extension BlueZCentral {
         calls.add(
             number, on: call.object ?? path, reading: offset == nil ? nil : path, completion: completion)
         if offset != nil { beginRead(path) }
-        let pending = onHost { host in
-            host.start(call, during: kind, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
+        let pending = onStack { stack in
+            stack.start(call, during: kind, timeout: Self.attributeTimeout) { (body) throws(DBusError) in
                 hasValue ? try body.bytes() : []
             } completion: { [self] result in
                 enter { central in

@@ -22,7 +22,7 @@ extension BlueZCentral {
     /// Delivers the held value as a notification, unless the answer of a read follows it immediately.
     private func letGo(_ path: String) async {
         while let number = reads.nextCheck(path) {
-            try? await host.fence()
+            try? await stack.fence()
             reads.letGo(path, number)?.send()
         }
     }
@@ -49,10 +49,10 @@ extension BlueZCentral {
     }
 
     private func delivery(at path: String) -> Deliveries.Deliver? {
-        host.enter { host in host.withDeliveries { $0[path] } }
+        stack.enter { stack in stack.withDeliveries { $0[path] } }
     }
 
     private func setHostDelivery(_ deliver: Deliveries.Deliver?, at path: String) {
-        host.enter { host in host.withDeliveries { $0[path] = deliver } }
+        stack.enter { stack in stack.withDeliveries { $0[path] = deliver } }
     }
 }

@@ -35,7 +35,7 @@ extension BlueZCentral {
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
         let path = try path(characteristic)
         let (socket, packetLength) = try await acquire(.writeAcquired, path, characteristic.peripheral)
-        let channel = SocketChannel(socket, loop: host.loop, packetLength: packetLength)
+        let channel = SocketChannel(socket, loop: stack.loop, packetLength: packetLength)
         channel.open()
         return channel
     }
@@ -65,7 +65,7 @@ extension BlueZCentral {
         else {
             throw BLEError(.failed, "bluetoothd answered without a socket")
         }
-        return (PacketSocket(reply.descriptors[index], on: host.loop), packetLength)
+        return (PacketSocket(reply.descriptors[index], on: stack.loop), packetLength)
     }
 
     /// Calls a method whose answer has a socket. Like other operations on attributes, it may start a pairing, and fails
@@ -76,7 +76,7 @@ extension BlueZCentral {
         calls.add(number, on: call.object ?? call.path) { outcome.deliver($0.map { _ in MethodReply() }) }
         let task = Task {
             do throws(BLEError) {
-                let reply = try await host.call(call, during: .attribute, timeout: Self.attributeTimeout)
+                let reply = try await stack.call(call, during: .attribute, timeout: Self.attributeTimeout)
                 outcome.deliver(.success(reply))
             } catch {
                 outcome.deliver(.failure(error))

@@ -21,7 +21,7 @@ public struct BlueZConnection: Sendable {
         case gdbus
     }
 
-    private let host: BlueZHost
+    private let stack: BlueZStack
 
     /// Creates a connection. Nothing is sent before a central or a host uses it.
     ///
@@ -35,7 +35,7 @@ public struct BlueZConnection: Sendable {
             case .socket: bus.map { .address($0) } ?? .system
             case .gdbus: .gdbus(bus)
             }
-        host = BlueZHost(adapter: adapter, address: address)
+        stack = BlueZStack(adapter: adapter, address: address)
     }
 
     /// Creates a connection over a `GDBusConnection` that the program has, and goes on to use as before.
@@ -53,14 +53,14 @@ public struct BlueZConnection: Sendable {
     ///   - gdbusConnection: a `GDBusConnection *` to the bus that bluetoothd is on. Not checked: any other pointer is
     ///     undefined behavior.
     public init(adapter: String? = nil, gdbusConnection: OpaquePointer) {
-        host = BlueZHost(adapter: adapter, address: .existing(GDBusReference(retaining: gdbusConnection)))
+        stack = BlueZStack(adapter: adapter, address: .existing(GDBusReference(retaining: gdbusConnection)))
     }
 
     /// Returns a backend for a central. While one is in use, another throws `busy` when it starts.
-    public func makeCentral() -> BlueZCentral { BlueZCentral(host) }
+    public func makeCentral() -> BlueZCentral { BlueZCentral(stack) }
 
     /// Returns a backend for a peripheral host. While one is in use, another throws `busy` when it starts.
-    public func makePeripheral() -> BlueZPeripheral { BlueZPeripheral(host) }
+    public func makePeripheral() -> BlueZPeripheral { BlueZPeripheral(stack) }
 }
 
 /// Runs `body` with a central and a host on one connection to bluetoothd, and shuts both down at the end, the host

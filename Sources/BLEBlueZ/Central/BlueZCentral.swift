@@ -5,15 +5,15 @@ internal import Waiting
 
 /// The central role with bluetoothd.
 ///
-/// Uses a `BlueZHost`, which owns the bus session and bluetoothd's objects, and runs on the host's executor, which is
+/// Uses a `BlueZStack`, which owns the bus session and bluetoothd's objects, and runs on the stack's executor, which is
 /// therefore also the central's.
 public actor BlueZCentral: CentralBackend, BlueZRole {
-    package nonisolated let host: BlueZHost
-    /// The executor of the host's loop.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+    package nonisolated let stack: BlueZStack
+    /// The executor of the stack's loop.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
-    /// Whether the caller runs on the host's loop.
-    public nonisolated var isCurrent: Bool { host.loop.isCurrent }
+    /// Whether the caller runs on the stack's loop.
+    public nonisolated var isCurrent: Bool { stack.loop.isCurrent }
 
     /// The limits of bluetoothd: it silently shortens an adapter's name to 247 bytes, and waits 60 s for an agent's
     /// answer (`REQUEST_TIMEOUT` in its `src/agent.c`). It does not report whether a peripheral accepts connections.
@@ -22,11 +22,11 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     }
 
     private var context: CentralContext?
-    /// This role's number with the host, from the start until the shutdown.
+    /// This role's number with the stack, from the start until the shutdown.
     private var role: Int?
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
-    private(set) lazy var passive = PassiveScanner(host, clock: configuredClock) { [weak self] event in
+    private(set) lazy var passive = PassiveScanner(stack, clock: configuredClock) { [weak self] event in
         self?.enter { $0.handle(event) }
     }
     let waits = ObjectWaits()
@@ -45,10 +45,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The peripherals that were known before bluetoothd was lost.
     private var formerPeripherals: Set<Peripheral.ID> = []
 
-    /// - Parameter host: the part that this role shares with others on the same adapter.
-    package init(_ host: BlueZHost) {
-        self.host = host
-        waits.onChange = { isWaiting in host.enter { $0.hold(isWaiting) } }
+    /// - Parameter stack: the part that this role shares with others on the same adapter.
+    package init(_ stack: BlueZStack) {
+        self.stack = stack
+        waits.onChange = { isWaiting in stack.enter { $0.hold(isWaiting) } }
     }
 
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
@@ -63,15 +63,15 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     // MARK: Starting and stopping
 
-    /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
+    /// Joins the stack, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
     public func start(_ context: CentralContext) async throws(BLEError) {
         self.context = context
         elapsed = Central.stopwatch(context.clock)
-        role = try await host.join(
-            BlueZHost.Role(kind: .central, logger: context.logger, clock: context.clock) { [weak self] event in
+        role = try await stack.join(
+            BlueZStack.Role(kind: .central, logger: context.logger, clock: context.clock) { [weak self] event in
                 self?.enter { $0.handle(event) }
             })
-        agent = BlueZAgent(host, context.pairing, logger: context.logger) { [weak self] event in
+        agent = BlueZAgent(stack, context.pairing, logger: context.logger) { [weak self] event in
             await self?.handle(event)
         }
         // A default agent serves the whole system; other agents serve only this program.
@@ -81,14 +81,14 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The maximum time for a shutdown. bluetoothd takes about 2 s for each link, and ends them all at the same time.
     private static let leaving = Duration.seconds(5)
 
-    /// Ends the links that were made for this program, and leaves the host.
+    /// Ends the links that were made for this program, and leaves the stack.
     public func shutDown() async {
         isShutDown = true
         guard let role else { return }
         self.role = nil
         endSockets()
         let outcome = Outcome<Void>()
-        let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // All at once, so that everything is sent, however slow bluetoothd is.
@@ -102,13 +102,13 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         try? await outcome.wait()
         timer.cancel()
         work.cancel()
-        await host.leave(role)
+        await stack.leave(role)
     }
 
     /// Ends this role's use of bluetoothd, if the session remains open for other roles. Otherwise, it ends with the
     /// session.
     private func leaveSession() async {
-        let isShared = onHost { $0.isShared }
+        let isShared = onStack { $0.isShared }
         for path in uses.deliveredPaths { setDelivery(nil, at: path) }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.agent?.stop(isSessionShared: isShared) }
@@ -122,12 +122,12 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     deinit {
         // A central that is released without a shutdown.
         guard let role else { return }
-        Task { [host] in await host.leave(role) }
+        Task { [stack] in await stack.leave(role) }
     }
 
-    // MARK: Events of the host and its parts
+    // MARK: Events of the stack and its parts
 
-    private func handle(_ event: HostEvent) {
+    private func handle(_ event: StackEvent) {
         switch event {
         case .changed(let change): handle(change)
         case .adapterStateChanged(let state):
@@ -170,7 +170,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         switch event {
         case .heard(let path): heard(path)
         case .ended(let error):
-            onHost { $0.setTolerance(.zero) }
+            onStack { $0.setTolerance(.zero) }
             report(.scanEnded(error))
         }
     }
@@ -202,19 +202,19 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     /// Returns the state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the
     /// bus is gone.
-    public func adapterState() -> AdapterState { onHost { $0.adapterState } }
+    public func adapterState() -> AdapterState { onStack { $0.adapterState } }
 
     /// Returns all adapters that bluetoothd knows.
-    public func adapters() async throws(BLEError) -> [Adapter] { try await host.adapters() }
+    public func adapters() async throws(BLEError) -> [Adapter] { try await stack.adapters() }
 
     /// Sets `Powered`.
     public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
-        try await host.setPowered(isPowered, adapter: adapter)
+        try await stack.setPowered(isPowered, adapter: adapter)
     }
 
     /// Sets `Alias`.
     public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
-        try await host.setAlias(alias, adapter: adapter)
+        try await stack.setAlias(alias, adapter: adapter)
     }
 
     /// Returns all devices that bluetoothd knows on the adapter in use, including cached ones.

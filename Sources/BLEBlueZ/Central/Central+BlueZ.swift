@@ -9,7 +9,7 @@ extension CentralBackend where Self == BlueZCentral {
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
     public static func bluez(adapter: String? = nil, bus: String? = nil) -> BlueZCentral {
-        BlueZCentral(BlueZHost(adapter: adapter, address: bus.map { .address($0) } ?? .system))
+        BlueZCentral(BlueZStack(adapter: adapter, address: bus.map { .address($0) } ?? .system))
     }
 }
 
@@ -25,10 +25,10 @@ extension Central {
 extension BlueZCentral {
     /// The thread of the bus, on which the central delivers, as a task executor. ``withCentral(configuration:_:)`` runs
     /// there.
-    public nonisolated var taskExecutor: (any TaskExecutor)? { host.tasks }
+    public nonisolated var taskExecutor: (any TaskExecutor)? { stack.tasks }
 
     /// The continuous clock, with sleeps that end on that thread.
-    public nonisolated var clock: any Clock<Duration> { host.loop.clock }
+    public nonisolated var clock: any Clock<Duration> { stack.loop.clock }
 }
 
 /// Runs `body` with a central that uses this machine's bluetoothd and its default adapter, and shuts it down at the

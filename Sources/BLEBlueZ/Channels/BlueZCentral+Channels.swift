@@ -11,8 +11,8 @@ extension BlueZCentral {
             throw BLEError(.disconnected, "there is no link")
         }
         let peer = ChannelAddress(device.address, isRandom: device.advertisement.addressType != .public)
-        let socket = try await host.channelSockets.connect(
-            from: try ownAddress(), to: peer, psm, options, on: host.loop, isolation: self)
+        let socket = try await stack.channelSockets.connect(
+            from: try ownAddress(), to: peer, psm, options, on: stack.loop, isolation: self)
         return transport(socket, device: path)
     }
 }

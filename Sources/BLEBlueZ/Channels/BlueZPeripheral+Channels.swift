@@ -31,8 +31,8 @@ extension BlueZPeripheral {
         at own: ChannelAddress, _ psm: PSM?, _ options: ChannelOptions, _ publication: Int,
         _ accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
     ) async throws(BLEError) -> ListeningChannel {
-        let listening = try await host.channelSockets.listen(
-            at: own, psm, options, on: host.loop,
+        let listening = try await stack.channelSockets.listen(
+            at: own, psm, options, on: stack.loop,
             accept: { [weak self] socket, address, psm in
                 self?.assumeIsolated { peripheral in
                     let device = peripheral.path(ofCentral: address)

@@ -9,7 +9,7 @@ extension BlueZRole {
 
     /// Returns a channel over a connected socket.
     func transport(_ socket: ChannelSocket, device: String) -> SocketTransport {
-        SocketTransport(socket, loop: host.loop) { [weak self] in
+        SocketTransport(socket, loop: stack.loop) { [weak self] in
             guard let self else { return .shutDown }
             return await reasonOfEnd(device)
         }
@@ -22,8 +22,8 @@ extension BlueZRole {
     /// have read that yet. Therefore it is asked twice: it handles the second request in a later turn of its loop.
     private func reasonOfEnd(_ device: String) async -> BLEError? {
         do throws(BLEError) {
-            try await host.refresh(device)
-            try await host.refresh(device)
+            try await stack.refresh(device)
+            try await stack.refresh(device)
         } catch {
             return BLEError(.disconnected, "the channel ended", cause: error)
         }

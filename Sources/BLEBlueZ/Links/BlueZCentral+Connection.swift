@@ -13,7 +13,7 @@ extension BlueZCentral {
         await agent?.register()
         // Whether the link belongs to this client depends on whether there is one already. If one has just ended,
         // requests may have been lost with it.
-        try await host.refresh(known)
+        try await stack.refresh(known)
         try await recoverLostRequests(known)
         let path = try path(of: peripheral)
         links.adopt(peripheral, isConnected: isConnected(path))
@@ -25,7 +25,7 @@ extension BlueZCentral {
             } catch {
                 // Another client is making the link.
                 if error.code == .busy { links.remove(peripheral) }
-                try await host.refresh(path)
+                try await stack.refresh(path)
                 // bluetoothd has connected to a Classic device for its services, and keeps that link for 2 s.
                 if error.code == .notSupported, isClassic(path) {
                     let refusal = Self.classic(error)
@@ -62,7 +62,7 @@ extension BlueZCentral {
             // Another client may have made the link while this call waited for its turn.
             self?.assumeIsolated { $0.takeTurn(peripheral, path) } ?? nil
         }
-        _ = try await host.call(connect, during: .connection, timeout: Self.connecting)
+        _ = try await stack.call(connect, during: .connection, timeout: Self.connecting)
         try await checkLink(path)
     }
 
@@ -103,7 +103,7 @@ extension BlueZCentral {
     /// Asks whether the link is up. The reply to `Connect` may arrive before the signal of the link, and the signal may
     /// never come.
     private func checkLink(_ path: String) async throws(BLEError) {
-        try await host.refresh(path)
+        try await stack.refresh(path)
         guard let device = objects.devices[path] else { throw gone }
         guard device.isConnected else { throw BLEError(.disconnected, "the link ended as soon as it was made") }
     }
@@ -135,14 +135,14 @@ extension BlueZCentral {
             self?.assumeIsolated { $0.links.number(of: peripheral) == number ? nil : MethodReply() } ?? nil
         }
         do throws(BLEError) {
-            _ = try await host.call(disconnect, during: .disconnection)
+            _ = try await stack.call(disconnect, during: .disconnection)
         } catch {
             guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
                 throw error
             }
         }
-        try? await host.refresh(path)
-        try await waits.wait(forObject: path, within: BlueZHost.promptly, clock: configuredClock) {
+        try? await stack.refresh(path)
+        try await waits.wait(forObject: path, within: BlueZStack.promptly, clock: configuredClock) {
             () throws(BLEError) in
             self.isConnected(path) && self.links.number(of: peripheral) == number ? nil : ()
         }
@@ -164,7 +164,7 @@ extension BlueZCentral {
         }
         // The other uses by this client end with its channels, which bluetoothd notices later.
         guard links.contains(peripheral) else { return false }
-        try await host.fence()
+        try await stack.fence()
         let others = usesOfOthers(peripheral, path)
         if others > 0 {
             logger.debug(

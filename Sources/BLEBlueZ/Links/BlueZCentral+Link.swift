@@ -41,7 +41,7 @@ extension BlueZCentral {
     /// Returns the properties of the peripheral's `Device1`.
     public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
         let call = BlueZ.call(try path(of: peripheral), BlueZ.properties, "GetAll", .string(BlueZ.device))
-        let reply = try await host.call(call, during: .setting)
+        let reply = try await stack.call(call, during: .setting)
         guard let value = reply.values.first, case .dictionary(let properties) = SystemValue(value) else {
             throw BLEError(.failed, "bluetoothd sent an unexpected answer")
         }
@@ -53,7 +53,7 @@ extension BlueZCentral {
         _ name: String, of interface: String, at path: String
     ) async throws(BLEError) -> DBusValue? {
         do throws(BLEError) {
-            return try await host.call(
+            return try await stack.call(
                 BlueZ.call(path, BlueZ.properties, "Get", .string(interface), .string(name)), during: .attribute
             ).values.first
         } catch {

@@ -13,7 +13,7 @@ extension BlueZCentral {
         guard objects.adapters[adapterPath]?.version?.losesWaitingRequests ?? true, objects.devices[device] != nil,
             !lostRequests.isSearching(device)
         else { return }
-        let unanswered = onHost { $0.unansweredRequests(ofDevice: device) }
+        let unanswered = onStack { $0.unansweredRequests(ofDevice: device) }
         guard !unanswered.isEmpty else { return }
         lostRequests.begin(
             Task {
@@ -25,8 +25,8 @@ extension BlueZCentral {
 
     private func search(_ device: String, _ unanswered: [PendingCall]) async {
         // If the connection to the bus ends meanwhile, nothing will be answered over it.
-        for _ in 1...Self.lastAnswers { try? await host.fence() }
-        onHost { $0.lose(unanswered, .remote("org.bluez.Error.Failed", "Not connected")) }
+        for _ in 1...Self.lastAnswers { try? await stack.fence() }
+        onStack { $0.lose(unanswered, .remote("org.bluez.Error.Failed", "Not connected")) }
         let lost = unanswered.filter(\.isLost)
         guard !lost.isEmpty else { return }
         logger.debug("bluetoothd has lost requests", metadata: ["device": "\(device)", "count": "\(lost.count)"])
@@ -60,8 +60,8 @@ extension BlueZCentral {
             "a device has lost requests", metadata: ["device": "\(device)", "isForgotten": "\(isDisposable)"])
         guard isDisposable else { return }
         let call = BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(device))
-        _ = try? await host.call(call, during: .setting)
-        try? await host.fence()
+        _ = try? await stack.call(call, during: .setting)
+        try? await stack.fence()
     }
 
     /// Ends the notifications whose start is lost. bluetoothd would start them again on the next link, or holds the
@@ -72,7 +72,7 @@ extension BlueZCentral {
             let hasSocket = call.method == "AcquireNotify" && !isConnected(device)
             let id = Peripheral.ID(devicePath: device)
             let stopping: Void? = try? await stopNotifying(call.path, id, hasSocket: hasSocket)
-            guard stopping != nil, onHost({ $0.isRunning }) else { return }
+            guard stopping != nil, onStack({ $0.isRunning }) else { return }
             lostRequests.remove(call, ofDevice: device)
         }
     }
@@ -81,7 +81,7 @@ extension BlueZCentral {
     /// notifications of other programs.
     private func isDisposable(_ path: String) async -> Bool {
         let call = BlueZ.call(path, BlueZ.properties, "GetAll", .string(BlueZ.device))
-        guard let properties = try? await host.call(call, during: .setting).values.first,
+        guard let properties = try? await stack.call(call, during: .setting).values.first,
             let device = objects.devices[path]
         else { return false }
         // Unless it is set, the alias is the name, or the address.

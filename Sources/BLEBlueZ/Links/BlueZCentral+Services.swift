@@ -8,9 +8,9 @@ extension BlueZCentral {
         while true {
             // `ServicesResolved` is set even if discovery has failed, and may precede the objects. Therefore the
             // services must be resolved, and must stay the same until bluetoothd has answered a later call.
-            try await host.refresh(path)
+            try await stack.refresh(path)
             let first = try await resolved(path)
-            try await host.fence()
+            try await stack.fence()
             let second = try await resolved(path)
             guard first.database == second.database else { continue }
             let own = second.database.writesRefusedByBlueZ

@@ -7,7 +7,7 @@ internal import Logging
 /// A program has one agent, which serves the `Pair` calls of its own bus connection. It is registered when a link is
 /// first requested, and a default agent at the start. A program that only scans registers none, because BlueZ would use
 /// it for pairings that no other agent handles. The registration lasts as long as bluetoothd runs, and is renewed after
-/// a restart. The agent runs on the host's executor.
+/// a restart. The agent runs on the stack's executor.
 actor BlueZAgent: BlueZRole {
     enum Event: Sendable {
         /// The prompts for a peripheral are complete or no longer valid.
@@ -16,17 +16,17 @@ actor BlueZAgent: BlueZRole {
         case refused(String)
     }
 
-    /// The paths of a central's agent, and of a host's.
+    /// The paths of a central's agent, and of a stack's.
     static let centralPath = "/org/swift_ble/agent"
     static let hostPath = "/org/swift_ble/host_agent"
 
     private let path: String
-    nonisolated let host: BlueZHost
+    nonisolated let stack: BlueZStack
     private let pairing: PairingAgent
     private let logger: Logger
     private let report: @Sendable (Event) async -> Void
 
-    /// The number of this agent's registration with the host; nil until the agent is needed.
+    /// The number of this agent's registration with the stack; nil until the agent is needed.
     private var number: Int?
     /// The session that serves the agent, and its number there.
     private var served: (session: BusSession, number: UInt32)?
@@ -38,14 +38,14 @@ actor BlueZAgent: BlueZRole {
     private var lastToken = 0
     private var lastPrompted: Peripheral.ID?
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
     /// - Parameter report: receives events. A refusal is answered when it returns.
     init(
-        _ host: BlueZHost, _ pairing: PairingAgent, path: String = centralPath, logger: Logger,
+        _ stack: BlueZStack, _ pairing: PairingAgent, path: String = centralPath, logger: Logger,
         report: @escaping @Sendable (Event) async -> Void
     ) {
-        (self.host, self.pairing, self.logger, self.report) = (host, pairing, logger, report)
+        (self.stack, self.pairing, self.logger, self.report) = (stack, pairing, logger, report)
         self.path = path
     }
 
@@ -61,7 +61,7 @@ actor BlueZAgent: BlueZRole {
     /// failed.
     func register() async {
         if number == nil {
-            number = await host.addRegistration(
+            number = await stack.addRegistration(
                 Registration(
                     lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
                     renew: { [weak self] in await self?.renew() }))
@@ -86,12 +86,12 @@ actor BlueZAgent: BlueZRole {
     ///
     /// - Parameter isSessionShared: whether the session stays open. If it is closed, bluetoothd forgets the agent.
     func stop(isSessionShared: Bool) async {
-        if let number { await host.removeRegistration(number) }
+        if let number { await stack.removeRegistration(number) }
         number = nil
         lost()
         guard isSessionShared, let (session, number) = served else { return }
         served = nil
-        _ = try? await session.call(manager("UnregisterAgent", .objectPath(path)), timeout: BlueZHost.promptly)
+        _ = try? await session.call(manager("UnregisterAgent", .objectPath(path)), timeout: BlueZStack.promptly)
         await session.unexport(number)
     }
 
@@ -105,15 +105,15 @@ actor BlueZAgent: BlueZRole {
     private func registerOnce() async {
         guard let capability = pairing.capability() else { return }
         do throws(DBusError) {
-            let session = try await host.openSession()
+            let session = try await stack.openSession()
             try await export(session)
             let path = DBusValue.objectPath(self.path)
             do throws(DBusError) {
                 _ = try await session.call(
-                    manager("RegisterAgent", path, .string(capability.rawValue)), timeout: BlueZHost.promptly)
+                    manager("RegisterAgent", path, .string(capability.rawValue)), timeout: BlueZStack.promptly)
             } catch  where error.name == "org.bluez.Error.AlreadyExists" {}
             if pairing.isDefault {
-                _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZHost.promptly)
+                _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZStack.promptly)
             }
             problem = nil
         } catch {
@@ -157,7 +157,7 @@ actor BlueZAgent: BlueZRole {
 
     private func answer(_ prompt: PairingPrompt, _ path: String) async -> Result<MethodReply, DBusError> {
         // The prompt may arrive before the signal that adds the device.
-        if objects.devices[path] == nil { try? await host.fence() }
+        if objects.devices[path] == nil { try? await stack.fence() }
         guard let id = id(ofDevice: path) else { return .failure(Self.rejected) }
         logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])
         lastToken += 1

@@ -19,7 +19,7 @@ extension BlueZCentral {
         try requirePower()
         let path = try path(of: peripheral)
         await agent?.register()
-        try await host.refresh(path)
+        try await stack.refresh(path)
         guard objects.devices[path]?.isPaired != true else { throw .alreadyPaired }
         guard let link = link(path) else { throw BLEError(.disconnected, "there is no link") }
         calls.setPairing(path, isOwn: false)
@@ -36,7 +36,7 @@ extension BlueZCentral {
             if hasFailed { await endStalledLink(path, of: peripheral, link, after: error) }
             throw error
         }
-        try await host.refresh(path)
+        try await stack.refresh(path)
     }
 
     private func callPair(_ path: String) async throws(BLEError) {
@@ -46,7 +46,7 @@ extension BlueZCentral {
                 self?.assumeIsolated { $0.calls.setPairing(path, isOwn: true) }
                 return nil
             }
-            _ = try await host.call(pair, during: .pairing, timeout: Self.pairing)
+            _ = try await stack.call(pair, during: .pairing, timeout: Self.pairing)
         } while: { error, waited in
             guard error.code == .busy else { return false }
             calls.setPairing(path, isOwn: false)
@@ -58,8 +58,10 @@ extension BlueZCentral {
     /// BlueZ would remove. Returns whether it was cancelled.
     private func cancelPairing(_ path: String) async -> Bool {
         await Task {
-            guard (try? await host.refresh(path)) != nil, objects.devices[path]?.isPaired == false else { return false }
-            _ = try? await host.call(BlueZ.call(path, BlueZ.device, "CancelPairing"), during: .pairing)
+            guard (try? await stack.refresh(path)) != nil, objects.devices[path]?.isPaired == false else {
+                return false
+            }
+            _ = try? await stack.call(BlueZ.call(path, BlueZ.device, "CancelPairing"), during: .pairing)
             return true
         }.value
     }
@@ -78,7 +80,7 @@ extension BlueZCentral {
     /// was cancelled.
     private func reason(_ error: BLEError, _ path: String) async -> BLEError {
         guard error.code == .pairingCancelled || error.code == .pairingFailed else { return error }
-        try? await host.refresh(path)
+        try? await stack.refresh(path)
         if error.code == .pairingCancelled, !isConnected(path) {
             return BLEError(.disconnected, "the link ended before the pairing was done", cause: error)
         }
@@ -94,19 +96,19 @@ extension BlueZCentral {
         guard let path = knownPath(of: peripheral) else { return }
         let number = links.number(of: peripheral)
         do throws(BLEError) {
-            _ = try await host.call(
+            _ = try await stack.call(
                 BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(path)), during: .setting)
         } catch {
             guard error.code == .peripheralNotFound else { throw error }
         }
         links.remove(peripheral, number)
-        try await host.fence()
+        try await stack.fence()
     }
 
     /// The pairing state, from the device's properties.
     public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
         let path = try path(of: peripheral)
-        try await host.refresh(path)
+        try await stack.refresh(path)
         guard let device = objects.devices[path] else {
             throw BLEError(.peripheralNotFound, "bluetoothd has forgotten the peripheral")
         }
@@ -123,7 +125,7 @@ extension BlueZCentral {
             case .trusted: "Trusted"
             case .blocked: "Blocked"
             }
-        _ = try await host.call(
+        _ = try await stack.call(
             BlueZ.call(
                 try path(of: peripheral), BlueZ.properties, "Set", .string(BlueZ.device), .string(name),
                 .variant(.boolean(value))), during: .setting)

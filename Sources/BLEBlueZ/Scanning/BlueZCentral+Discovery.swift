@@ -6,7 +6,7 @@ extension BlueZCentral {
     /// Starts this client's discovery session, which serves any number of scans.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         try requirePower()
-        await host.setTolerance(filter.tolerance)
+        await stack.setTolerance(filter.tolerance)
         var untimed = filter
         untimed.tolerance = .zero
         // The tolerance is not passed to bluetoothd.
@@ -15,7 +15,7 @@ extension BlueZCentral {
         do throws(BLEError) {
             try await changeDiscovery(untimed)
         } catch {
-            await host.setTolerance(.zero)
+            await stack.setTolerance(.zero)
             throw error
         }
         if isListening { discovery.filter = untimed }
@@ -41,14 +41,14 @@ extension BlueZCentral {
 
     /// Reports the advertisement of a device.
     func heard(_ path: String) {
-        if isListening, let (id, advertisement) = onHost({ $0.heard(path) }) {
+        if isListening, let (id, advertisement) = onStack({ $0.heard(path) }) {
             report(.advertisementReceived(id, advertisement))
         }
     }
 
     /// Handles an end of this client's scan that it has not requested.
     func voidDiscovery() {
-        onHost { $0.setTolerance(.zero) }
+        onStack { $0.setTolerance(.zero) }
         discovery.void()
         passive.assumeIsolated { $0.forget() }
     }
@@ -66,21 +66,21 @@ extension BlueZCentral {
             // The filter is set again, whether or not the ended session had one.
             if !isFirst { try await setFilter(filter) }
             isFirst = false
-            _ = try await host.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
+            _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
             // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their
             // order.
             if error.code == .timedOut || error.code == .cancelled { abandonSession() }
             guard error.code == .busy, waited < Self.busyLimit else { return false }
             logger.debug("scanning again", metadata: ["error": "\(error)"])
-            _ = try? await host.call(BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
+            _ = try? await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
             return true
         }
     }
 
     private func abandonSession() {
         let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
-        Task { _ = try? await self.host.call(stop, during: .discovery) }
+        Task { _ = try? await self.stack.call(stop, during: .discovery) }
     }
 
     private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
@@ -101,7 +101,7 @@ extension BlueZCentral {
         if !filter.services.isEmpty, !crashes {
             options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription))
         }
-        _ = try await host.call(
+        _ = try await stack.call(
             BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options(options)), during: .discovery)
     }
 
@@ -116,7 +116,7 @@ extension BlueZCentral {
 
     /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
-        await host.setTolerance(.zero)
+        await stack.setTolerance(.zero)
         discovery.filter = nil
         await passive.stop()
         try await stopSession()
@@ -125,7 +125,7 @@ extension BlueZCentral {
     private func stopSession() async throws(BLEError) {
         guard discovery.stop() else { return }
         do throws(BLEError) {
-            _ = try await host.call(
+            _ = try await stack.call(
                 BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
         } catch {
             // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
@@ -134,7 +134,7 @@ extension BlueZCentral {
             }
         }
         // `StopDiscovery` keeps the filter. An empty filter clears it.
-        _ = try? await host.call(
+        _ = try? await stack.call(
             BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
     }
 }

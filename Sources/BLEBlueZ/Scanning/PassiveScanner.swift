@@ -16,7 +16,7 @@ private struct PassiveScan {
     let isActive = Outcome<Void>()
 }
 
-/// Passive scanning with `org.bluez.AdvertisementMonitor1`, on the host's executor.
+/// Passive scanning with `org.bluez.AdvertisementMonitor1`, on the stack's executor.
 ///
 /// bluetoothd fetches the monitors from an object that this client serves, and reports for each one whether it is
 /// active; the answer of `RegisterMonitor` does not. Without RSSI thresholds, bluetoothd calls `DeviceFound` for every
@@ -30,18 +30,18 @@ actor PassiveScanner: BlueZRole {
         case ended(BLEError)
     }
 
-    nonisolated let host: BlueZHost
+    nonisolated let stack: BlueZStack
     private let clock: any Clock<Duration>
     private let report: @Sendable (Event) -> Void
     private var scan: PassiveScan?
     /// The number of scans so far, for unique paths.
     private var last = 0
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
-    /// - Parameter report: receives events, on the host's executor.
-    init(_ host: BlueZHost, clock: any Clock<Duration>, report: @escaping @Sendable (Event) -> Void) {
-        (self.host, self.clock, self.report) = (host, clock, report)
+    /// - Parameter report: receives events, on the stack's executor.
+    init(_ stack: BlueZStack, clock: any Clock<Duration>, report: @escaping @Sendable (Event) -> Void) {
+        (self.stack, self.clock, self.report) = (stack, clock, report)
     }
 
     /// Whether there is a passive scan.
@@ -64,15 +64,15 @@ actor PassiveScanner: BlueZRole {
         let root = "/swift_ble/monitor\(last)"
         let monitors = AdvertisementPattern.monitors(for: filter)
         var scan = PassiveScan(
-            root: root, monitors: ObjectServer(try await host.openBusSession(), root: root), adapter: adapterPath)
+            root: root, monitors: ObjectServer(try await stack.openBusSession(), root: root), adapter: adapterPath)
         scan.waiting = Set(monitors.indices.map { "\(root)/\($0)" })
         // bluetoothd calls the monitors before they are active.
-        onHost { $0.hold(true) }
-        defer { onHost { $0.hold(false) } }
+        onStack { $0.hold(true) }
+        defer { onStack { $0.hold(false) } }
         do throws(BLEError) {
             try await serve(monitors, of: scan)
             self.scan = scan
-            _ = try await host.call(
+            _ = try await stack.call(
                 BlueZ.call(scan.adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
                 during: .discovery)
             try await activation(of: scan)
@@ -108,20 +108,20 @@ actor PassiveScanner: BlueZRole {
         self.scan = nil
         scan.isActive.deliver(
             .failure(
-                onHost { $0.adapterState } == .poweredOff
+                onStack { $0.adapterState } == .poweredOff
                     ? BLEError(.poweredOff, "the adapter was switched off") : unavailable))
         Task { await self.end(scan) }
     }
 
     private func end(_ scan: PassiveScan) async {
-        _ = try? await host.call(
+        _ = try? await stack.call(
             BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)),
             during: .discovery)
         await scan.monitors.stop()
     }
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
-        let timer = scan.isActive.expire(after: BlueZHost.promptly, clock: clock) {
+        let timer = scan.isActive.expire(after: BlueZStack.promptly, clock: clock) {
             BLEError(.timedOut, "bluetoothd did not start the passive scan")
         }
         defer { timer.cancel() }
@@ -172,7 +172,7 @@ actor PassiveScanner: BlueZRole {
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
             // The signal that adds the device may still be on its way.
-            if objects.devices[path]?.isHeard != true { try? await host.refresh(path) }
+            if objects.devices[path]?.isHeard != true { try? await stack.refresh(path) }
             report(.heard(path))
         default: break  // The central decides when a device is lost.
         }

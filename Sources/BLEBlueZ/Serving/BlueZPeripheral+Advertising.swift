@@ -17,7 +17,7 @@ extension BlueZPeripheral {
     public func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
         try requirePower()
         let path = newPath("advertisement")
-        let session = try await host.openBusSession()
+        let session = try await stack.openBusSession()
         let properties = Self.properties(of: parameters)
         let object = ExportedObject(path: path, interface: Self.advertisementInterface) { [weak self] call in
             await self?.released(advertising, path)
@@ -73,7 +73,7 @@ extension BlueZPeripheral {
 
     func end(_ advertisement: BlueZAdvertisement, isKnown: Bool) async {
         if isKnown {
-            _ = try? await host.call(
+            _ = try? await stack.call(
                 BlueZ.call(
                     advertisement.adapter, BlueZ.advertisingManager, "UnregisterAdvertisement",
                     .objectPath(advertisement.path)), during: .serving)

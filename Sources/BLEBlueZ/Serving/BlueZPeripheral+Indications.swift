@@ -105,7 +105,7 @@ extension BlueZPeripheral {
     }
 
     /// The clock of the limits that this role sets itself.
-    var clockOfLimits: any Clock<Duration> { context?.clock ?? host.loop.clock }
+    var clockOfLimits: any Clock<Duration> { context?.clock ?? stack.loop.clock }
 
     static let lastIsGone = BLEError(.disconnected, "the last subscriber is gone")
 }

@@ -29,7 +29,7 @@ extension BlueZPeripheral {
     /// Serves the services as objects, and registers them.
     public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
         let root = newPath("application")
-        let session = try await host.openBusSession()
+        let session = try await stack.openBusSession()
         let givesSockets = objects.adapters[adapterPath]?.version.map { $0 >= Self.firstVersionWithSockets } ?? false
         tellsSubscribersApart.store(givesSockets, ordering: .relaxed)
         let served = BlueZApplication(
@@ -66,7 +66,7 @@ extension BlueZPeripheral {
     }
 
     private func end(_ application: BlueZApplication) async {
-        _ = try? await host.call(
+        _ = try? await stack.call(
             BlueZ.call(
                 application.adapter, BlueZ.gattManager, "UnregisterApplication", .objectPath(application.root)),
             during: .serving)
@@ -272,7 +272,7 @@ extension BlueZPeripheral {
         guard application.places.indices.contains(attribute.service) else { return nil }
         let service = Self.digits(application.places[attribute.service])
         let path = "\(application.root)/service\(service)/char\(Self.digits(attribute.characteristic))"
-        let session = onHost { try? $0.openSession() }
+        let session = onStack { try? $0.openSession() }
         let emitter = session?.assumeIsolated {
             try? $0.makeEmitter(path: path, interface: BlueZ.gattCharacteristic, property: "Value")
         }

@@ -40,7 +40,7 @@ extension BlueZPeripheral {
                 "a central could not be subscribed", metadata: ["central": "\(central)", "error": "\(error)"])
             return failed("\(error)")
         }
-        let socket = PacketSocket(ends.0, on: host.loop, maximumLength: 512)
+        let socket = PacketSocket(ends.0, on: stack.loop, maximumLength: 512)
         socket.open { [weak self] packet in
             // bluetoothd sends no other packets.
             if packet == [1] { self?.assumeIsolated { $0.confirmed(by: central, attribute) } }
@@ -214,7 +214,7 @@ extension BlueZPeripheral {
         guard let fence = applications[attribute.application]?.fences[attribute], let signaled = fence.toAwait else {
             return false
         }
-        try await host.fence()
+        try await stack.fence()
         fence.isAwaited(signaled)
         return true
     }
@@ -279,7 +279,7 @@ extension BlueZPeripheral {
     private func awaitSockets(_ attribute: ServedAttribute) async throws(BLEError) {
         var pauseCount = 0
         while pauseCount < 1000, subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
-            guard (try? await host.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
+            guard (try? await stack.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
             pauseCount += 1
         }
     }

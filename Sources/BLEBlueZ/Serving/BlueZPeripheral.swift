@@ -12,7 +12,7 @@ extension PeripheralBackend where Self == BlueZPeripheral {
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
     public static func bluez(adapter: String? = nil, bus: String? = nil) -> BlueZPeripheral {
-        BlueZPeripheral(BlueZHost(adapter: adapter, address: bus.map { .address($0) } ?? .system))
+        BlueZPeripheral(BlueZStack(adapter: adapter, address: bus.map { .address($0) } ?? .system))
     }
 }
 
@@ -28,11 +28,11 @@ extension PeripheralHost {
 /// The peripheral role with bluetoothd.
 ///
 /// Serves objects on the bus, which bluetoothd fetches when they are registered (GattManager1, LEAdvertisingManager1)
-/// and calls for each request. Uses a `BlueZHost` and runs on that host's executor.
+/// and calls for each request. Uses a `BlueZStack` and runs on that stack's executor.
 public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
-    package nonisolated let host: BlueZHost
-    /// The executor of the host's loop.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+    package nonisolated let stack: BlueZStack
+    /// The executor of the stack's loop.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
     /// The limits of bluetoothd: it serves GAP and GATT itself, reports from 5.80 on which central subscribes, and
     /// waits 5 s for an answer (`ATTRIBUTE_TIMEOUT` in its `src/shared/gatt-db.c`). Its version is known once something
@@ -64,15 +64,15 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// ```
     ///
     /// Code that runs there must not block.
-    public nonisolated var taskExecutor: any TaskExecutor { host.tasks }
+    public nonisolated var taskExecutor: any TaskExecutor { stack.tasks }
     /// The continuous clock, with sleeps that end on the loop's thread.
-    public nonisolated var clock: any Clock<Duration> { host.loop.clock }
+    public nonisolated var clock: any Clock<Duration> { stack.loop.clock }
 
     private(set) var context: PeripheralContext?
     private var role: Int?
     /// Answers the pairings of centrals.
     private var agent: BlueZAgent?
-    /// Whether the role has joined its host.
+    /// Whether the role has joined its stack.
     var isStarted: Bool { role != nil }
     /// A number for the paths of registered objects, which are never used again: bluetoothd may still have old ones.
     private var lastPath = 0
@@ -92,10 +92,10 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     private var links: [String: CentralLink] = [:]
 
     /// - Parameters:
-    ///   - host: the part that this role shares with others on the same adapter.
+    ///   - stack: the part that this role shares with others on the same adapter.
     ///   - requestTimeout: how long bluetoothd waits for an answer.
-    package init(_ host: BlueZHost, requestTimeout: Duration = .seconds(5)) {
-        self.host = host
+    package init(_ stack: BlueZStack, requestTimeout: Duration = .seconds(5)) {
+        self.stack = stack
         self.requestTimeout = requestTimeout
     }
 
@@ -111,18 +111,18 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     // MARK: Starting and stopping
 
-    /// Joins the host, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
+    /// Joins the stack, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
     public func start(_ context: PeripheralContext) async throws(BLEError) {
         self.context = context
         elapsed = Central.stopwatch(context.clock)
-        role = try await host.join(
-            BlueZHost.Role(kind: .peripheral, logger: context.logger, clock: context.clock) { [weak self] event in
+        role = try await stack.join(
+            BlueZStack.Role(kind: .peripheral, logger: context.logger, clock: context.clock) { [weak self] event in
                 self?.enter { $0.handle(event) }
             })
         reportConnected()
         guard let pairing = context.pairing else { return }
         let agent = BlueZAgent(
-            host, PairingAgent(capability: pairing.capability, isDefault: true, answer: pairing.answer),
+            stack, PairingAgent(capability: pairing.capability, isDefault: true, answer: pairing.answer),
             path: BlueZAgent.hostPath, logger: context.logger, report: { _ in })
         self.agent = agent
         await agent.register()
@@ -130,7 +130,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     /// Reports the devices that have a link when the role starts or another adapter is used.
     private func reportConnected() {
-        for path in onHost({ $0.connectedDevices }) { connected(path) }
+        for path in onStack({ $0.connectedDevices }) { connected(path) }
     }
 
     private func connected(_ path: String) {
@@ -144,19 +144,19 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// The maximum time for a shutdown.
     private static let leaving = Duration.seconds(5)
 
-    /// Ends the registrations, and leaves the host.
+    /// Ends the registrations, and leaves the stack.
     public func shutDown() async {
         guard let role else { return }
         self.role = nil
         unpublishChannels()
         let outcome = Outcome<Void>()
-        let timer = host.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // All at once, so that everything is sent, however slow bluetoothd is.
                 for number in advertisements.keys { group.addTask { await self.stopAdvertising(number) } }
                 for number in applications.keys { group.addTask { await self.unregister(number) } }
-                group.addTask { [isShared = onHost { $0.isShared }] in
+                group.addTask { [isShared = onStack { $0.isShared }] in
                     await self.agent?.stop(isSessionShared: isShared)
                 }
             }
@@ -165,26 +165,26 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         try? await outcome.wait()
         timer.cancel()
         work.cancel()
-        await host.leave(role)
+        await stack.leave(role)
     }
 
     deinit {
         var subscribers = subscribers
         let sockets = subscribers.removeAll { _ in true }
-        host.loop.perform { for socket in sockets { socket.close() } }
+        stack.loop.perform { for socket in sockets { socket.close() } }
         // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
         guard let role else { return }
-        host.loop.perform { [published] in for channel in published.values { channel.listening.close() } }
-        Task { [host] in await host.leave(role) }
+        stack.loop.perform { [published] in for channel in published.values { channel.listening.close() } }
+        Task { [stack] in await stack.leave(role) }
     }
 
     /// The state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the bus is
     /// gone.
-    public func adapterState() -> AdapterState { onHost { $0.adapterState } }
+    public func adapterState() -> AdapterState { onStack { $0.adapterState } }
 
-    // MARK: Events of the host
+    // MARK: Events of the stack
 
-    private func handle(_ event: HostEvent) {
+    private func handle(_ event: StackEvent) {
         switch event {
         case .adapterStateChanged(let state):
             // bluetoothd keeps advertisements that it no longer sends. New ones are started with the adapter's next
@@ -248,24 +248,24 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
             self?.assumeIsolated { $0.objects.devices[path]?.link == link ? nil : MethodReply() } ?? nil
         }
         do throws(BLEError) {
-            _ = try await host.call(disconnect, during: .disconnection)
+            _ = try await stack.call(disconnect, during: .disconnection)
         } catch {
             guard [.disconnected, .peripheralNotFound, .poweredOff, .bluetoothLost].contains(error.code) else {
                 throw error
             }
         }
-        try? await host.refresh(path)
+        try? await stack.refresh(path)
     }
 
     /// Checks whether the link of a central that has sent a request is up, if no link is known. The request may be the
     /// last one of a link whose end was reported before. Does not wait, because later requests would overtake this one.
     func checkLink(_ path: String) {
-        guard onHost({ $0.choice.includes(path) }), !isConnected(path), checked.insert(path).inserted else { return }
+        guard onStack({ $0.choice.includes(path) }), !isConnected(path), checked.insert(path).inserted else { return }
         Task {
-            let isAnswered = (try? await host.refresh(path)) != nil
+            let isAnswered = (try? await stack.refresh(path)) != nil
             checked.remove(path)
             // Another adapter may be in use now.
-            guard onHost({ $0.choice.includes(path) }) else { return }
+            guard onStack({ $0.choice.includes(path) }) else { return }
             // The central's requests end only if bluetoothd reports the end. It may have forgotten the device.
             guard let device = objects.devices[path] else { return disconnected(path) }
             guard isAnswered, !device.isConnected else { return }
@@ -295,7 +295,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         _ manager: String, _ method: String, _ path: String
     ) async throws(BLEError) {
         do throws(BLEError) {
-            _ = try await host.call(
+            _ = try await stack.call(
                 BlueZ.call(adapterPath, manager, method, .objectPath(path), .options()), during: .serving)
         } catch {
             guard let name = error.stackErrorName, Self.missing.contains(name), adapterState() == .poweredOn else {

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func refusal(_ name: String, _ switches: [RadioSwitch]) -> BLEError {
-        BlueZHost.refusal(
+        BlueZStack.refusal(
             BLEError(.bluez("\(name)", "no"), during: .adapter), of: "hci1", switches)
     }
 

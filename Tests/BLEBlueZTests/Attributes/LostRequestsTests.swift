@@ -47,7 +47,7 @@ struct LostRequestsTests {
         let bluetooth: BlueZWorld
         let user = User()
         let peripheral: SimulatedPeripheral
-        let host: BlueZHost
+        let stack: BlueZStack
         let backend: BlueZCentral
         let central: Central
         let safe: Peripheral
@@ -56,8 +56,8 @@ struct LostRequestsTests {
         init(over carrier: TestCarrier = .socket, minorVersion: Int = 82) async throws {
             bluetooth = try await BlueZWorld(over: carrier, minorVersion: minorVersion)
             peripheral = await bluetooth.radio.add(LostRequestsTests.safe)
-            host = bluetooth.makeStack()
-            backend = BlueZCentral(host)
+            stack = bluetooth.makeStack()
+            backend = BlueZCentral(stack)
             central = try await Central(backend: backend, configuration: .quiet(pairing: .prompting(user)))
             safe = try await central.find(peripheral.id)
         }
@@ -341,7 +341,7 @@ struct LostRequestsTests {
         try await world.safe.setTrusted(true)
         var states = await world.central.adapterStates().makeAsyncIterator()
         let read = await world.hangingRead()
-        await world.host.loseLinkAndBus(world.safe.id)
+        await world.stack.loseLinkAndBus(world.safe.id)
         #expect(await read.result.isFailure)
         while try await states.next() != .resetting {}
         while try await states.next() != .poweredOn {}
@@ -393,7 +393,7 @@ struct LostRequestsTests {
         await world.central.shutDown()
         func next() async throws -> (Central, Peripheral) {
             let central = try await Central(
-                backend: BlueZCentral(world.host), configuration: .quiet(pairing: .prompting(world.user)))
+                backend: BlueZCentral(world.stack), configuration: .quiet(pairing: .prompting(world.user)))
             return (central, try await central.find(world.peripheral.id))
         }
         let (second, again) = try await next()
@@ -426,12 +426,12 @@ struct LostRequestsTests {
     @Test func `calls that were answered meanwhile are not counted as lost`() async throws {
         let world = try await World(over: .existing)
         let read = await world.hangingRead()
-        let calls = await world.host.unansweredRequests(world.safe.id)
+        let calls = await world.stack.unansweredRequests(world.safe.id)
         #expect(calls.count == 1)
         await world.daemon.release()
         #expect(try await read.value == [1])
-        await world.host.lose(calls, .cancelled)
-        #expect(await world.host.lostCount == 0)
+        await world.stack.lose(calls, .cancelled)
+        #expect(await world.stack.lostCount == 0)
         await world.end()
     }
 
@@ -458,7 +458,7 @@ struct LostRequestsTests {
     }
 }
 
-extension BlueZHost {
+extension BlueZStack {
     fileprivate func unansweredRequests(_ peripheral: Peripheral.ID) -> [PendingCall] {
         path(of: peripheral).map { unansweredRequests(ofDevice: $0) } ?? []
     }

@@ -18,7 +18,7 @@ struct CentralScopeTests {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap(beatsPerMinute: 64))
         let backend = backend(world)
-        let loop = backend.host.loop
+        let loop = backend.stack.loop
         let places = try await withCentral(backend: backend, configuration: .quiet()) { central in
             var places = [loop.isCurrent]
             for try await _ in central.discoveries() {
@@ -91,7 +91,7 @@ struct CentralScopeTests {
             for try await _ in central.discoveries() { break }
             let values = try await central.peripheral(strap.id).notifications(
                 Characteristic<[UInt8]>(output), overflow: .fail(capacity: 256))
-            backend.host.loop.onStall(longerThan: .zero) { stall.yield($0) }
+            backend.stack.loop.onStall(longerThan: .zero) { stall.yield($0) }
             let sending = Task {
                 for number in UInt8(0)..<200 { await strap.notify([number], from: output) }
                 sent.change { $0 = true }

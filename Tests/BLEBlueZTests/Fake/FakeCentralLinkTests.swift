@@ -29,7 +29,7 @@ struct FakeCentralLinkTests {
 
     /// A role that serves a characteristic, and records whether the link of a request is up when the request is
     /// handled.
-    private func withServed(_ check: (BlueZHost) async throws -> Void) async throws {
+    private func withServed(_ check: (BlueZStack) async throws -> Void) async throws {
         let stack = world.makeStack()
         let backend = BlueZPeripheral(stack)
         let link = SharedValue<CentralLink?>(nil)

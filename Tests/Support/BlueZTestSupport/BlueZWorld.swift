@@ -41,7 +41,7 @@ public struct BlueZWorld: Sendable {
     }
 
     /// The state that the roles on one adapter share.
-    package func makeStack() -> BlueZHost {
-        BlueZHost(adapter: nil, address: bus.address(over: carrier), channelSockets: daemon.channelSockets)
+    package func makeStack() -> BlueZStack {
+        BlueZStack(adapter: nil, address: bus.address(over: carrier), channelSockets: daemon.channelSockets)
     }
 }

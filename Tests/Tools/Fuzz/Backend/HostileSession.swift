@@ -92,7 +92,7 @@ final class HostileSession {
     func examine() -> String? {
         guard let backend else { return nil }
         let found = Box<String>()
-        backend.host.loop.perform { found.put(backend.assumeIsolated { Self.contradiction(in: $0) } ?? "") }
+        backend.stack.loop.perform { found.put(backend.assumeIsolated { Self.contradiction(in: $0) } ?? "") }
         guard bus.pump(until: { found.value != nil }) else { return "the backend hangs" }
         return found.value.flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -100,14 +100,14 @@ final class HostileSession {
     /// The pending work of a backend that should have been released.
     private func remains(of backend: BlueZCentral) -> String {
         let found = Box<String>()
-        backend.host.loop.perform {
+        backend.stack.loop.perform {
             found.put(
                 backend.assumeIsolated {
                     "reads \($0.reads.counts), waits for \($0.waits.paths), \($0.calls.count) calls, "
                         + "\($0.agent?.promptCount ?? 0) prompts, \($0.sockets.peripherals.count) sockets, "
                         + "passive scan \($0.passive.isOn), own links \($0.links.all)"
                 }
-                    + backend.host.assumeIsolated {
+                    + backend.stack.assumeIsolated {
                         ", running \($0.isRunning), session \($0.session == nil ? "none" : "there"), "
                             + "waits for \($0.waits.paths)"
                     })
@@ -120,7 +120,7 @@ final class HostileSession {
         let tree = backend.objects
         if tree.devices[HostileWorld.foreignPath] != nil { return "the tree has a foreigner's object" }
         let waiting = backend.uses.deliveredPaths
-        let delivered = backend.host.assumeIsolated { host in host.withDeliveries { $0.paths } }
+        let delivered = backend.stack.assumeIsolated { stack in stack.withDeliveries { $0.paths } }
         if waiting != delivered { return "deliveries \(delivered.symmetricDifference(waiting)) are nobody's" }
         for (path, device) in tree.devices where device.linkEnd != nil && !device.isConnected {
             return "a reason is kept for the link of \(path), which has ended"

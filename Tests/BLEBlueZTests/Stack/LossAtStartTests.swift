@@ -16,7 +16,7 @@ struct LossAtStartTests {
         let world = try await BlueZWorld()
         let host = world.makeStack()
         // The bus's signal that the name has no owner is read together with the answer, before the start goes on.
-        let role = BlueZHost.Role(kind: .central, logger: Logger(label: "test"), clock: ContinuousClock()) { event in
+        let role = BlueZStack.Role(kind: .central, logger: Logger(label: "test"), clock: ContinuousClock()) { event in
             guard case .objectsListed = event else { return }
             host.assumeIsolated { $0.ownerChanged() }
         }

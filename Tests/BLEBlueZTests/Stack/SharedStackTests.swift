@@ -10,46 +10,46 @@ import Testing
 
 @testable import BLEBlueZ
 
-/// Two roles on one host: one session, one adapter, one recovery.
+/// Two roles on one stack: one session, one adapter, one recovery.
 @Suite(.startsProcesses, .hangLimit)
-struct SharedHostTests {
+struct SharedStackTests {
     /// A role of another kind than a central, which records its events.
     private actor Other: BlueZRole {
-        nonisolated let host: BlueZHost
-        nonisolated var unownedExecutor: UnownedSerialExecutor { host.unownedExecutor }
+        nonisolated let stack: BlueZStack
+        nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
         private(set) var states: [AdapterState] = []
         private var role = 0
 
-        init(_ host: BlueZHost) { self.host = host }
+        init(_ stack: BlueZStack) { self.stack = stack }
 
         func join() async throws {
-            role = try await host.join(
-                BlueZHost.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) {
+            role = try await stack.join(
+                BlueZStack.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) {
                     [weak self] event in
                     guard case .adapterStateChanged(let state) = event else { return }
                     self?.assumeIsolated { $0.states.append(state) }
                 })
         }
 
-        func leave() async { await host.leave(role) }
+        func leave() async { await stack.leave(role) }
 
         var deviceCount: Int { objects.devices.count }
     }
 
     private let world: BlueZWorld
-    private let host: BlueZHost
+    private let stack: BlueZStack
     private let other: Other
     private let battery: SimulatedPeripheral
 
     init() async throws {
         world = try await BlueZWorld()
         battery = await world.radio.add(.battery())
-        host = world.makeStack()
-        other = Other(host)
+        stack = world.makeStack()
+        other = Other(stack)
     }
 
     private func makeCentral() async throws -> Central {
-        try await Central(backend: BlueZCentral(host), configuration: .quiet(pairing: .justWorks))
+        try await Central(backend: BlueZCentral(stack), configuration: .quiet(pairing: .justWorks))
     }
 
     @Test func `they share one session, also when they start at once`() async throws {
@@ -61,9 +61,9 @@ struct SharedHostTests {
         // Both see the objects.
         #expect(await other.deviceCount == 1)
         await central.shutDown()
-        #expect(await host.session != nil)
+        #expect(await stack.session != nil)
         await other.leave()
-        #expect(await host.session == nil)
+        #expect(await stack.session == nil)
     }
 
     @Test func `one that leaves takes nothing from the other`() async throws {
@@ -104,7 +104,7 @@ struct SharedHostTests {
         await central.shutDown()
         #expect(await world.daemon.calls["UnregisterAgent"] == 1)
         #expect(await !world.daemon.isDiscovering)
-        #expect(await host.withDeliveries { $0.paths } == [])
+        #expect(await stack.withDeliveries { $0.paths } == [])
         await world.daemon.kill()
         try await world.daemon.start()
         await until { await other.states == [.resetting, .poweredOn] }
@@ -119,7 +119,7 @@ struct SharedHostTests {
         withExtendedLifetime(values) {}
     }
 
-    @Test func `a host opens again for a role that comes later`() async throws {
+    @Test func `a stack opens again for a role that comes later`() async throws {
         let first = try await makeCentral()
         await first.shutDown()
         let second = try await makeCentral()
@@ -127,7 +127,7 @@ struct SharedHostTests {
         await second.shutDown()
     }
 
-    @Test func `a second central on a host is refused`() async throws {
+    @Test func `a second central on a stack is refused`() async throws {
         let first = try await makeCentral()
         let error = await expectError(.busy) { try await makeCentral() }
         #expect(error?.isRetryable == false)
@@ -152,7 +152,7 @@ struct SharedHostTests {
         let starting = Task { try await makeCentral() }
         await world.daemon.untilHung()
         async let joined: Void = other.join()
-        await until { await host.isShared }
+        await until { await stack.isShared }
         starting.cancel()
         await expectError(.cancelled) { try await starting.value }
         await world.daemon.release()
@@ -161,15 +161,15 @@ struct SharedHostTests {
         await other.leave()
     }
 
-    @Test func `a central that is released without a shutdown leaves its host`() async throws {
+    @Test func `a central that is released without a shutdown leaves its stack`() async throws {
         try await other.join()
         do {
-            let central = BlueZCentral(host)
+            let central = BlueZCentral(stack)
             try await central.start(
                 CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: ContinuousClock()))
-            #expect(await host.isShared)
+            #expect(await stack.isShared)
         }
-        await until { await !host.isShared }
+        await until { await !stack.isShared }
         await other.leave()
     }
 
@@ -229,20 +229,20 @@ struct SharedHostTests {
     }
 
     @Test func `a scope of both roles runs on the thread that delivers`() async throws {
-        let host = host
+        let stack = stack
         let places = try await withBluetooth(
-            centralBackend: BlueZCentral(host), hostBackend: BlueZPeripheral(host), central: .quiet(), host: .quiet()
+            centralBackend: BlueZCentral(stack), hostBackend: BlueZPeripheral(stack), central: .quiet(), host: .quiet()
         ) { central, _ in
-            let isBefore = host.loop.isCurrent
+            let isBefore = stack.loop.isCurrent
             _ = try await central.find()
-            return [isBefore, host.loop.isCurrent]
+            return [isBefore, stack.loop.isCurrent]
         }
         #expect(places == [true, true])
     }
 
-    @Test func `central and peripheral share a host, and both come back after a loss`() async throws {
+    @Test func `central and peripheral share a stack, and both come back after a loss`() async throws {
         let central = try await makeCentral()
-        let served = try await PeripheralHost(backend: BlueZPeripheral(host))
+        let served = try await PeripheralHost(backend: BlueZPeripheral(stack))
         var events = await served.events().makeAsyncIterator()
         let definition = PeripheralDefinition(
             advertisement: Advertisement(serviceUUIDs: [BluetoothUUID(0xFFE0)]),

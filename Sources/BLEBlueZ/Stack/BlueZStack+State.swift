@@ -1,7 +1,7 @@
 internal import BLE
 internal import DBus
 
-extension BlueZHost {
+extension BlueZStack {
     /// The state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the bus is
     /// gone.
     var adapterState: AdapterState { isRunning ? choice.state(in: tree) : .resetting }

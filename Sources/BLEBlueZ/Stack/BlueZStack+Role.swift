@@ -1,7 +1,7 @@
 internal import Logging
 
-extension BlueZHost {
-    /// A role, as the host sees it.
+extension BlueZStack {
+    /// A role, as the stack sees it.
     struct Role: Sendable {
         enum Kind: String, CustomStringConvertible {
             case central, peripheral
@@ -11,7 +11,7 @@ extension BlueZHost {
         let kind: Kind
         let logger: Logger
         let clock: any Clock<Duration>
-        /// Receives the host's events, in its isolation.
-        let handle: @Sendable (HostEvent) -> Void
+        /// Receives the stack's events, in its isolation.
+        let handle: @Sendable (StackEvent) -> Void
     }
 }

@@ -2,7 +2,7 @@ internal import DBus
 internal import Logging
 
 /// Reads bluetoothd's signals.
-extension BlueZHost {
+extension BlueZStack {
     func receive(_ message: IncomingMessage) {
         do throws(DBusError) {
             switch message.member {

@@ -3,7 +3,7 @@ internal import DBus
 internal import Logging
 
 /// Calls to bluetoothd, and synchronization with its signals.
-extension BlueZHost {
+extension BlueZStack {
     func call(
         _ call: MethodCall, during operation: BlueZOperation, timeout: Duration = promptly
     ) async throws(BLEError) -> MethodReply {

@@ -2,46 +2,46 @@ internal import BLE
 internal import Loop
 internal import Waiting
 
-extension BlueZHost {
-    /// Runs `body` in the host's isolation, on its loop.
-    nonisolated func enter<Value: Sendable>(_ body: (isolated BlueZHost) throws -> Value) rethrows -> Value {
+extension BlueZStack {
+    /// Runs `body` in the stack's isolation, on its loop.
+    nonisolated func enter<Value: Sendable>(_ body: (isolated BlueZStack) throws -> Value) rethrows -> Value {
         try enter(isCurrent: loop.isCurrent, body)
     }
 }
 
-/// An actor that uses a host and runs on its executor, so that it can access the host's state without waiting.
+/// An actor that uses the stack and runs on its executor, so that it can access the stack's state without waiting.
 protocol BlueZRole: Actor {
-    nonisolated var host: BlueZHost { get }
+    nonisolated var stack: BlueZStack { get }
 }
 
 extension BlueZRole {
-    /// Runs `body` in this actor's isolation, on the host's loop.
+    /// Runs `body` in this actor's isolation, on the stack's loop.
     nonisolated func enter<Value: Sendable>(_ body: (isolated Self) throws -> Value) rethrows -> Value {
-        try enter(isCurrent: host.loop.isCurrent, body)
+        try enter(isCurrent: stack.loop.isCurrent, body)
     }
 
-    /// Runs `body` in the isolation of the host, on whose executor this actor runs.
-    func onHost<Value: Sendable>(_ body: (isolated BlueZHost) -> Value) -> Value { host.enter(body) }
+    /// Runs `body` in the isolation of the stack, on whose executor this actor runs.
+    func onStack<Value: Sendable>(_ body: (isolated BlueZStack) -> Value) -> Value { stack.enter(body) }
 
     /// bluetoothd's objects.
-    var objects: ObjectTree { onHost { $0.tree } }
+    var objects: ObjectTree { onStack { $0.tree } }
 
     /// The object path of the adapter in use.
-    var adapterPath: String { onHost { $0.choice.path } }
+    var adapterPath: String { onStack { $0.choice.path } }
 
     /// Whether the adapter in use is on.
-    var isPoweredOn: Bool { onHost { $0.adapterState } == .poweredOn }
+    var isPoweredOn: Bool { onStack { $0.adapterState } == .poweredOn }
 
     /// The error for a missing adapter.
-    var unavailable: BLEError { onHost { $0.unavailable } }
+    var unavailable: BLEError { onStack { $0.unavailable } }
 
     /// Throws the error for `NotReady` if the adapter is not powered on, without calling bluetoothd.
     func requirePower() throws(BLEError) {
-        if let error = onHost({ $0.powerError }) { throw error }
+        if let error = onStack({ $0.powerError }) { throw error }
     }
 
     /// Returns the path of a device on the adapter in use; nil if bluetoothd does not know it.
-    func knownPath(of peripheral: Peripheral.ID) -> String? { onHost { $0.path(of: peripheral) } }
+    func knownPath(of peripheral: Peripheral.ID) -> String? { onStack { $0.path(of: peripheral) } }
 
     /// Returns the path of a device on the adapter in use. Throws `peripheralNotFound`, the error for a missing
     /// adapter, and `invalidArgument` for an id that is not an address.
@@ -55,8 +55,8 @@ extension BlueZRole {
     }
 
     /// Returns the id of a device on the adapter in use.
-    func id(ofDevice path: String) -> Peripheral.ID? { onHost { $0.id(ofDevice: path) } }
+    func id(ofDevice path: String) -> Peripheral.ID? { onStack { $0.id(ofDevice: path) } }
 
     /// Whether a device has a link.
-    func isConnected(_ path: String) -> Bool { onHost { $0.tree.devices[path]?.isConnected == true } }
+    func isConnected(_ path: String) -> Bool { onStack { $0.tree.devices[path]?.isConnected == true } }
 }

@@ -1,7 +1,7 @@
 internal import BLE
 
-/// An event that a host reports to its roles, in its isolation and in order with bluetoothd's signals.
-enum HostEvent: Sendable {
+/// An event that the stack reports to its roles, in its isolation and in order with bluetoothd's signals.
+enum StackEvent: Sendable {
     /// bluetoothd or the bus is gone, and with it every object; `former` contains the objects before that. The
     /// adapter's state follows, and changes again when bluetoothd is back.
     case stackLost(message: String, former: ObjectTree)

@@ -13,9 +13,9 @@ internal import Waiting
 /// them. If a reply can only be interpreted with a later signal, `fence()` makes another call first and waits for its
 /// reply.
 ///
-/// A role joins the host when it starts and leaves it when it shuts down. The session is open while there is a role.
+/// A role joins the stack when it starts and leaves it when it shuts down. The session is open while there is a role.
 /// There is at most one role of each kind.
-package actor BlueZHost {
+package actor BlueZStack {
     /// The thread of the bus connection.
     package nonisolated let loop: EventLoop
     /// The same thread, as an executor for tasks.
@@ -82,8 +82,8 @@ package actor BlueZHost {
     func join(_ role: Role) async throws(BLEError) -> Int {
         guard !roles.values.contains(where: { $0.kind == role.kind }) else {
             throw BLEError(
-                .busy, "this host already has a \(role.kind)", isRetryable: false,
-                remedy: "Give each a host of its own.")
+                .busy, "this connection already has a \(role.kind)", isRetryable: false,
+                remedy: "Give each a connection of its own.")
         }
         lastRole += 1
         let number = lastRole
@@ -167,7 +167,7 @@ package actor BlueZHost {
 
     /// Reports an event to the roles. Events of devices of other adapters are not reported: a role identifies a device
     /// by its address, which several adapters may have received.
-    private func tell(_ event: HostEvent) {
+    private func tell(_ event: StackEvent) {
         if let object = event.deviceObject, !choice.includes(object) { return }
         for role in roles.values { role.handle(event) }
     }

@@ -24,13 +24,13 @@ struct DescriptorShortageTests {
         let bus = try await PrivateBus()
         await #expect(processExitsWith: .success) { [address = bus.address as String] in
             let all = Descriptors()
-            let early = BlueZHost(adapter: nil, address: .address(address))
+            let early = BlueZStack(adapter: nil, address: .address(address))
             var codes: [String] = []
             // With each number of free descriptors: the process must survive with any of them.
             for _ in 0..<24 {
-                for host in [early, BlueZHost(adapter: nil, address: .address(address))] {
+                for stack in [early, BlueZStack(adapter: nil, address: .address(address))] {
                     do throws(BLEError) {
-                        _ = try await Central(backend: BlueZCentral(host), configuration: .quiet())
+                        _ = try await Central(backend: BlueZCentral(stack), configuration: .quiet())
                     } catch {
                         guard error.code == .bluetoothUnavailable, error.remedy != nil else { throw error }
                         codes.append(error.message)
@@ -61,7 +61,7 @@ struct DescriptorShortageTests {
         }
         await #expect(processExitsWith: .success) { [address = world.bus.address as String] in
             let (connected, subscribed, left) = (SharedValue(false), SharedValue(false), SharedValue(false))
-            let backend = BlueZPeripheral(BlueZHost(adapter: nil, address: .address(address)))
+            let backend = BlueZPeripheral(BlueZStack(adapter: nil, address: .address(address)))
             try await backend.start(
                 PeripheralContext(
                     handleEvent: { event in
@@ -92,9 +92,9 @@ struct DescriptorShortageTests {
     @Test func `a loop without descriptors runs tasks and ends sleeps`() async {
         await #expect(processExitsWith: .success) {
             let all = Descriptors()
-            let host = BlueZHost(adapter: nil, address: .address("unix:abstract=none"))
-            for _ in 0..<3 { try await host.loop.clock.sleep(for: .milliseconds(5)) }
-            await host.leave(1)
+            let stack = BlueZStack(adapter: nil, address: .address("unix:abstract=none"))
+            for _ in 0..<3 { try await stack.loop.clock.sleep(for: .milliseconds(5)) }
+            await stack.leave(1)
             withExtendedLifetime(all) {}
         }
     }

@@ -2,7 +2,7 @@ internal import BLE
 internal import DBus
 
 /// The adapters of the machine.
-extension BlueZHost {
+extension BlueZStack {
     /// Returns all adapters that bluetoothd knows.
     func adapters() async throws(BLEError) -> [Adapter] {
         try await fence()

@@ -5,7 +5,7 @@ internal import Logging
 /// Recovery after bluetoothd or the bus has stopped and returned.
 ///
 /// The roles resume their own operations; this part reconnects to bluetoothd.
-extension BlueZHost {
+extension BlueZStack {
     /// Handles a new owner of bluetoothd's name, or the lack of one.
     func ownerChanged() {
         // This also applies if another process has taken the name, because it does not have the former owner's state.
