@@ -40,12 +40,3 @@ public func withDeadline<Value: Sendable>(
         throw BLEError.cancelled
     }
 }
-
-extension Central {
-    /// Runs `body` with a deadline measured by the central's clock; see ``withDeadline(_:clock:_:)``.
-    public nonisolated func withDeadline<Value: Sendable>(
-        _ duration: Duration, _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await BLE.withDeadline(duration, clock: clock, body)
-    }
-}

@@ -24,10 +24,10 @@ package struct Turns<Key: Hashable, Wait> {
         var hasLeft = false
     }
 
-    /// The user of a resource, and those who wait for it. Most have no one who waits.
+    /// The ticket whose turn it is, and the tickets that wait. Most queues have none that waits.
     private struct Queue {
         var head: Ticket
-        /// The others, and those who have left.
+        /// The other tickets, and tickets that have left.
         var others = Fifo<Ticket>()
         /// The number of the others.
         var waitingCount = 0

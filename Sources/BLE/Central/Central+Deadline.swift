@@ -9,4 +9,11 @@ extension Central {
             outcome.deliver(.failure(BLEError(.timedOut, "\(name) took longer than \(total ?? timeout)")))
         }
     }
+
+    /// Runs `body` with a deadline measured by the central's clock; see ``withDeadline(_:clock:_:)``.
+    public nonisolated func withDeadline<Value: Sendable>(
+        _ duration: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await BLE.withDeadline(duration, clock: clock, body)
+    }
 }

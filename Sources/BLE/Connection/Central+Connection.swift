@@ -109,6 +109,8 @@ extension Central {
     }
 
     private func step(_ link: Link, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
+        // After the shutdown, a link that an attempt still holds is not the central's any more.
+        guard links[link.id] === link else { return }
         for action in link.send(event) { carryOut(action, for: link) }
     }
 

@@ -121,7 +121,7 @@ final class Link {
     /// Keeps the link, although it was made for scopes.
     func keep() { endsUnused = false }
 
-    /// Leaves the link that is up, or those that follow it in the scopes in progress, to those who use it.
+    /// Lets the link that is up end with its last use, and so those that follow it in the scopes in progress.
     func leaveToUsers() { endsUnused = true }
 
     /// Whether the link was made for scopes or a pairing, and nothing uses it any longer.

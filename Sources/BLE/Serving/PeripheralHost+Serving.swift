@@ -247,7 +247,7 @@ extension PeripheralHost {
         do throws(BLEError) {
             try await register()
         } catch {
-            // Whoever is cancelled, or has lost the adapter again, is followed by the next renewal.
+            // After a cancellation, or if the adapter is lost again, the next renewal follows.
             guard !isShutDown, !Task.isCancelled, error.code != .cancelled, adapter.state == .poweredOn else {
                 return true
             }

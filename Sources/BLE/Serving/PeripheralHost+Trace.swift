@@ -53,7 +53,7 @@ extension PeripheralHost {
         logger.trace("advertising", metadata: metadata)
     }
 
-    /// Reports an event to those who read them, and logs it.
+    /// Delivers an event to the streams of events, and logs it.
     func yield(_ event: PeripheralHostEvent) {
         switch event {
         case .centralConnected(let central): logger.debug("central connected", metadata: ["central": "\(central)"])

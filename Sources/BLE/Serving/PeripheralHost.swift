@@ -151,8 +151,8 @@ public actor PeripheralHost {
         Task { [backend] in await backend.shutDown() }
     }
 
-    /// Ends advertising and all registrations, and disconnects from the stack. Whoever serves, advertises or reads
-    /// events receives `shutDown`. Never takes longer than 5 s, even in a cancelled task.
+    /// Ends advertising and all registrations, and disconnects from the stack. Calls that serve or advertise, and
+    /// streams of events, end with `shutDown`. Never takes longer than 5 s, even in a cancelled task.
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true

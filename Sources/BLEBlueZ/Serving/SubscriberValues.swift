@@ -38,9 +38,9 @@ struct SubscriberValues {
     var awaited: [SubscriberKey] { subscribers.filter { !$0.value.waits.isEmpty }.map(\.key) }
 
     /// Whether a subscriber has yet to confirm an indication, or a value of one of the given characteristics.
-    func isConfirming(_ key: SubscriberKey, each attributes: Set<ServedAttribute>, at now: Duration) -> Bool {
-        guard key.central != nil, let values = subscribers[key]?.unconfirmed else { return false }
-        return values.hasIndication(at: now) || values.isAny && attributes.contains(key.attribute)
+    mutating func isConfirming(_ key: SubscriberKey, each attributes: Set<ServedAttribute>, at now: Duration) -> Bool {
+        guard key.central != nil, unconfirmedCount(of: key, at: now) > 0 else { return false }
+        return attributes.contains(key.attribute) || subscribers[key]?.unconfirmed.hasIndication(at: now) == true
     }
 
     /// The subscribers to the characteristics of an application, or all.

@@ -15,6 +15,8 @@ final class SubscriberValuesTests {
 
     private var values = SubscriberValues()
 
+    private func apply<Value>(_ change: (inout SubscriberValues) -> Value) -> Value { change(&values) }
+
     private func indicate(to key: SubscriberKey, _ central: Peripheral.ID? = nil) -> Outcome<Void> {
         let outcome = Outcome<Void>()
         values.indicate(to: central ?? key.central, as: key, at: .zero, outcome)
@@ -54,16 +56,16 @@ final class SubscriberValuesTests {
 
     @Test func `a confirmation is outstanding for an indication, even one whose caller has gone`() {
         values.sent(to: Self.other, at: .zero)
-        #expect(!values.isConfirming(Self.other, each: [], at: .zero))
-        #expect(values.isConfirming(Self.other, each: [Self.attribute], at: .zero))
+        #expect(!apply { $0.isConfirming(Self.other, each: [], at: .zero) })
+        #expect(apply { $0.isConfirming(Self.other, each: [Self.attribute], at: .zero) })
         let indication = indicate(to: Self.one)
         values.forget(indication, of: Self.one)
-        #expect(values.isConfirming(Self.one, each: [], at: .zero))
-        #expect(!values.isConfirming(Self.one, each: [], at: .seconds(30)))
+        #expect(apply { $0.isConfirming(Self.one, each: [], at: .zero) })
+        #expect(!apply { $0.isConfirming(Self.one, each: [], at: .seconds(30)) })
         values.confirmed(Self.one)
-        #expect(!values.isConfirming(Self.one, each: [], at: .zero))
+        #expect(!apply { $0.isConfirming(Self.one, each: [], at: .zero) })
         values.sent(to: Self.one, at: .zero)
-        #expect(!values.isConfirming(Self.one, each: [], at: .zero))
+        #expect(!apply { $0.isConfirming(Self.one, each: [], at: .zero) })
     }
 
     @Test func `a change ends the waits for it, and leaves nothing behind`() {

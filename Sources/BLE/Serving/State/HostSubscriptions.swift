@@ -23,7 +23,7 @@ struct ServedSubscription {
     }
 }
 
-/// Whether a subscription lasts, for those who send its values from other threads.
+/// Whether a subscription lasts, for code that sends its values from other threads.
 final class SubscriptionState: Sendable {
     private let state = Atomic(true)
 

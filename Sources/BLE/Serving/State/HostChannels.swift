@@ -7,7 +7,7 @@ struct ChannelPublication {
     let definition: Int?
     /// Receives each channel, with the number of the publication.
     let accept: @Sendable (L2CAPChannel, Int) -> Void
-    /// Tells those who wait for channels that no more are accepted.
+    /// Reports that no more channels are accepted.
     let onEnd: @Sendable (BLEError) -> Void
     fileprivate var counts: ChannelCounts
 
@@ -131,7 +131,7 @@ struct HostChannels {
         return (ended.publications, { for handler in ended.handlers.values { handler.cancel() } })
     }
 
-    /// Cancels all handlers, and tells those who wait for channels that no more are accepted.
+    /// Cancels all handlers, and reports to every publication that no more channels are accepted.
     func end(_ error: BLEError) {
         for definition in served.values {
             for handler in definition.handlers.values { handler.cancel() }
