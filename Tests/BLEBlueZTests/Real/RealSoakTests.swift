@@ -43,7 +43,15 @@ struct RealSoakTests {
         tasks.append(Task { for try await _ in central.discoveryEvents(duplicates: true) {} })
         let host = try await PeripheralHost(configuration: .init(logger: logger))
         let watch = ServedWatch(await host.events())
-        let serving = Task { try await host.serve(Self.served) }
+        let serving = Task {
+            do {
+                try await host.serve(Self.served)
+            } catch {
+                watch.end(error)
+            }
+        }
+        // A fault before that would end it, as it may.
+        try await watch.untilUp()
         var random = SystemRandomNumberGenerator()
         var sent: [[UInt8]] = []
         var faults: [Fault: (count: Int, longest: Duration)] = [:]
@@ -80,7 +88,7 @@ struct RealSoakTests {
             for try await state in await strap.connectionStates() where state == .connected { break }
             try await peer.until(subscribers: 1)
             // The served and advertised services of this machine are back, too.
-            while !watch.isUp { try await Task.sleep(for: .milliseconds(20)) }
+            try await watch.untilUp()
             let duration = ContinuousClock.now - start
             let known = faults[fault] ?? (0, .zero)
             faults[fault] = (known.count + 1, max(known.longest, duration))
@@ -125,6 +133,7 @@ struct RealSoakTests {
     /// Whether the services of this machine are registered and advertised.
     private final class ServedWatch: Sendable {
         private let state = Mutex((isServed: true, isAdvertised: false, returns: 0, starts: 0))
+        private let failure = Mutex<(any Error)?>(nil)
 
         init(_ events: BoundedStream<PeripheralHostEvent>) {
             Task { [weak self] in
@@ -144,7 +153,18 @@ struct RealSoakTests {
             }
         }
 
-        var isUp: Bool { state.withLock { $0.isServed && $0.isAdvertised } }
+        /// Records that serving has ended.
+        func end(_ error: any Error) { failure.withLock { $0 = error } }
+
+        /// Returns when the services are up. Throws the error with which serving has ended.
+        func untilUp() async throws {
+            while !isUp {
+                if let error = failure.withLock(\.self) { throw error }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+
+        private var isUp: Bool { state.withLock { $0.isServed && $0.isAdvertised } }
         var returns: Int { state.withLock { $0.returns } }
         var starts: Int { state.withLock { $0.starts } }
     }
