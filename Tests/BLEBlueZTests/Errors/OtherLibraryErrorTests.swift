@@ -64,6 +64,8 @@ struct OtherLibraryErrorTests {
     private static let adapter: [Provocation] = [
         Provocation(.bluetoothUnavailable) { scene in
             await scene.peer.stopBluetooth()
+            // The bus may notice it later than this process.
+            await until { await scene.central.adapterState == .resetting }
             _ = try await scene.peer.makeCentral(.quiet())
         },
         Provocation(.adapterNotFound) { scene in
