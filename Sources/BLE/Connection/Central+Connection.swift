@@ -64,8 +64,7 @@ extension Central {
         endStranded(id)
     }
 
-    /// Ends the streams and the waits for values that wanted the next link of a peripheral whose link is no longer
-    /// maintained.
+    /// Ends the streams and the waits for values that depend on the next link, if the link is no longer maintained.
     func endStranded(_ id: Peripheral.ID) {
         guard connectionState(id) == .disconnected, !isMaintained(id), let link = links[id] else { return }
         let error = BLEError(

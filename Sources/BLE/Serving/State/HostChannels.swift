@@ -102,7 +102,7 @@ struct HostChannels {
 
     mutating func serve(_ definition: Int) { served[definition] = Served() }
 
-    /// Adds what accepts channels of a definition. Returns false if the definition is no longer served.
+    /// Adds a publication of a definition. Returns false if the definition is no longer served.
     mutating func add(_ publication: Int, of definition: Int) -> Bool {
         served[definition]?.publications.append(publication)
         return isServing(definition)
@@ -124,8 +124,8 @@ struct HostChannels {
         return true
     }
 
-    /// Removes the channels of a definition that is no longer served. Returns what has accepted them, and what cancels
-    /// their handlers.
+    /// Removes the channels of a definition that is no longer served. Returns its publications, and a function that
+    /// cancels the handlers.
     mutating func endServing(_ definition: Int) -> (publications: [Int], cancel: () -> Void) {
         guard let ended = served.removeValue(forKey: definition) else { return ([], {}) }
         return (ended.publications, { for handler in ended.handlers.values { handler.cancel() } })

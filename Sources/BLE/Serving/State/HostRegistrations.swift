@@ -98,7 +98,7 @@ struct HostRegistrations {
 
     // MARK: Advertising
 
-    /// Records that the stack advertises. Returns false if that has ended already, or is no longer wanted.
+    /// Records that the stack advertises. Returns false if the advertising has ended already, or is no longer wanted.
     mutating func advertisingBegan(_ number: Int) -> Bool {
         guard registrations[number]?.parameters != nil else { return false }
         registrations[number]?.advertising = .active

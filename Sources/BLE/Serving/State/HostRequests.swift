@@ -23,13 +23,13 @@ struct HostRequests {
     /// Whether a request has neither ended nor been answered.
     func isPending(_ number: Int) -> Bool { requests[number]?.hasEnded == false }
 
-    /// Sets what ends that which a request waits for. Nil if it waits for nothing.
+    /// Sets the function that ends the wait of a request. Nil if the request does not wait.
     mutating func wait(_ number: Int, end: ((BLEError) -> Void)?) { requests[number]?.end = end ?? { _ in } }
 
     /// Removes a request that is answered.
     mutating func remove(_ number: Int) { requests[number] = nil }
 
-    /// Ends a request, unless it has been answered. Returns what ends its wait.
+    /// Ends a request, unless it has been answered. Returns the function that ends its wait.
     mutating func end(_ number: Int) -> ((BLEError) -> Void)? {
         requests[number]?.hasEnded = true
         return requests[number]?.end
