@@ -21,6 +21,22 @@ extension Contract {
         }
     }
 
+    /// Begins work whose pairing asks a user. When it has ended, no prompt of that pairing is awaited any longer.
+    private func failing(
+        asking user: PairingUser, _ work: @escaping @Sendable () async throws -> Void
+    ) -> Task<BLEError?, Never> {
+        let task = failing(work)
+        return Task {
+            let error = await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            await user.pairingEnded(error)
+            return error
+        }
+    }
+
     func justWorks() async throws {
         try await withPairing(.justWorks) { strap in
             #expect(try await strap.isPaired == false)
@@ -96,7 +112,7 @@ extension Contract {
     func unansweredQuestion() async throws {
         let user = PairingUser(hesitates: true)
         try await withPairing(.justWorks, .prompting(user)) { strap in
-            let reading = failing { _ = try await strap.read(EchoStrap.secret) }
+            let reading = failing(asking: user) { _ = try await strap.read(EchoStrap.secret) }
             _ = try await user.until { $0 == .authorize }
             try await peer.loseLink()
             #expect(await reading.value?.code == .disconnected)
@@ -137,7 +153,7 @@ extension Contract {
     func shownPasskey() async throws {
         let user = PairingUser()
         try await withPairing(.keyboard, .prompting(user, capability: .displayOnly)) { strap in
-            let pairing = failing { try await strap.pair() }
+            let pairing = failing(asking: user) { try await strap.pair() }
             guard case .show(let passkey) = try await user.until({ if case .show = $0 { true } else { false } }) else {
                 return
             }
@@ -203,7 +219,7 @@ extension Contract {
         }
         let user = PairingUser(hesitates: true)
         try await withPairing(.comparison, .prompting(user, capability: .displayYesNo)) { strap in
-            let pairing = failing { try await strap.pair() }
+            let pairing = failing(asking: user) { try await strap.pair() }
             _ = try await user.until { $0 == .confirm }
             pairing.cancel()
             #expect(await pairing.value?.code == .cancelled)

@@ -13,6 +13,8 @@ actor PairingUser: PairingDelegate {
     private var hesitates: Bool
     private(set) var events: [Event] = []
     private var observers: [(matches: (Event) -> Bool, outcome: Outcome<Event>)] = []
+    /// Why there will be no further prompt.
+    private var lack: BLEError?
 
     init(confirms: Bool = true, authorizes: Bool = true, passkey: Passkey? = nil, hesitates: Bool = false) {
         self.confirms = confirms
@@ -24,12 +26,21 @@ actor PairingUser: PairingDelegate {
     func set(confirms: Bool) { self.confirms = confirms }
     func set(passkey: Passkey?) { self.passkey = passkey }
 
-    /// Returns the last event that matches, or waits for one.
+    /// Returns the last event that matches, or waits for one. Throws if the pairing ends without such a prompt.
     func until(_ matches: @escaping @Sendable (Event) -> Bool) async throws -> Event {
         if let event = events.last(where: matches) { return event }
+        if let lack, !matches(.ended) { throw lack }
         let outcome = Outcome<Event>()
         observers.append((matches, outcome))
         return try await outcome.wait()
+    }
+
+    /// Fails what waits for a prompt.
+    func pairingEnded(_ result: BLEError?) {
+        let lack = BLEError(
+            .pairingFailed, "the pairing has ended without the prompt: \(result.map { "\($0)" } ?? "it has succeeded")")
+        self.lack = lack
+        for observer in observers where !observer.matches(.ended) { observer.outcome.deliver(.failure(lack)) }
     }
 
     private func note(_ event: Event) async {

@@ -53,6 +53,20 @@ extension BlueZStack {
         return .blocked(isHard: blocking.contains { $0.isHardBlocked }, error.cause as? DBusError)
     }
 
+    /// How long to wait for the kernel to have an agent's capability. If there is another agent, and the user has
+    /// switched off `Pairable`, it does not change.
+    private static let pairableGrace = Duration.seconds(1)
+
+    /// Waits until the kernel has the capability of an agent that was just registered: it copies it to each link that
+    /// it makes. bluetoothd answers the registration, and makes links, while other commands to the kernel are pending,
+    /// behind which the capability waits. It sends it right after it has made the adapter pairable, which it signals.
+    func untilPairable() async {
+        let path = choice.path
+        _ = try? await waits.wait(forObject: path, within: Self.pairableGrace, clock: clock) { () throws(BLEError) in
+            self.tree.adapters[path]?.isPairable == false ? nil : ()
+        }
+    }
+
     /// Sets `Alias`.
     func setAlias(_ alias: String, adapter id: String?) async throws(BLEError) {
         let path = try path(ofAdapter: id)

@@ -105,13 +105,13 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         await stack.leave(role)
     }
 
-    /// Ends this role's use of bluetoothd, if the session remains open for other roles. Otherwise, it ends with the
-    /// session.
+    /// Unregisters the agent, and ends the notifications if the session remains open for other roles. Otherwise, they
+    /// end with the session.
     private func leaveSession() async {
         let isShared = onStack { $0.isShared }
         for path in uses.deliveredPaths { setDelivery(nil, at: path) }
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.agent?.stop(isSessionShared: isShared) }
+            group.addTask { await self.agent?.stop() }
             guard isShared else { return }
             for (peripheral, path) in uses.allStarted {
                 group.addTask { try? await self.stopNotifying(path, peripheral) }

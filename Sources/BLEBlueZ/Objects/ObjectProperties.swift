@@ -8,6 +8,7 @@ struct AdapterProperties: Equatable {
     var systemName: String?
     var isPowered: Bool?
     var isDiscovering: Bool?
+    var isPairable: Bool?
     var addressType: AddressType?
     /// bluetoothd's version.
     var version: BlueZVersion?
@@ -21,6 +22,7 @@ struct AdapterProperties: Equatable {
         case "Name": systemName = try value.string()
         case "Powered": isPowered = try value.boolean()
         case "Discovering": isDiscovering = try value.boolean()
+        case "Pairable": isPairable = try value.boolean()
         default: break
         }
     }

@@ -11,6 +11,8 @@ extension ObjectTree {
         var systemName = ""
         var isPowered = false
         var isDiscovering = false
+        /// Whether bluetoothd has told the kernel that devices may be paired with: once there is a default agent.
+        var isPairable = true
         /// bluetoothd's version, if it reports one.
         var version: BlueZVersion?
     }

@@ -67,6 +67,7 @@ struct ObjectTree: Sendable {
             if let value = properties.systemName { adapter.systemName = value }
             if let value = properties.isPowered { adapter.isPowered = value }
             if let value = properties.isDiscovering { adapter.isDiscovering = value }
+            if let value = properties.isPairable { adapter.isPairable = value }
             if let value = properties.version { adapter.version = value }
             return adapters.updateValue(adapter, forKey: path) == adapter ? [] : [.adapter(path)]
         case .device(let properties):

@@ -82,14 +82,13 @@ actor BlueZAgent: BlueZRole {
         if number != nil { await register() }
     }
 
-    /// Ends the registration.
-    ///
-    /// - Parameter isSessionShared: whether the session stays open. If it is closed, bluetoothd forgets the agent.
-    func stop(isSessionShared: Bool) async {
+    /// Ends the registration. bluetoothd also forgets the agent when the session is closed, but later: the agent that
+    /// another program registers meanwhile would not be the first one.
+    func stop() async {
         if let number { await stack.removeRegistration(number) }
         number = nil
         lost()
-        guard isSessionShared, let (session, number) = served else { return }
+        guard let (session, number) = served else { return }
         served = nil
         _ = try? await session.call(manager("UnregisterAgent", .objectPath(path)), timeout: BlueZStack.promptly)
         await session.unexport(number)
@@ -115,6 +114,7 @@ actor BlueZAgent: BlueZRole {
             if pairing.isDefault {
                 _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZStack.promptly)
             }
+            await stack.untilPairable()
             problem = nil
         } catch {
             problem = error

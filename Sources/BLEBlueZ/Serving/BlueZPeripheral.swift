@@ -156,9 +156,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
                 // All at once, so that everything is sent, however slow bluetoothd is.
                 for number in advertisements.keys { group.addTask { await self.stopAdvertising(number) } }
                 for number in applications.keys { group.addTask { await self.unregister(number) } }
-                group.addTask { [isShared = onStack { $0.isShared }] in
-                    await self.agent?.stop(isSessionShared: isShared)
-                }
+                group.addTask { await self.agent?.stop() }
             }
             outcome.deliver(.success(()))
         }

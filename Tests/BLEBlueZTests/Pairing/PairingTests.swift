@@ -7,6 +7,7 @@ import DBus
 import Logging
 import Loop
 import Testing
+import Waiting
 
 /// Pairing through a fake bluetoothd: messages on the bus, and failures.
 @Suite(.startsProcesses, .hangLimit)
@@ -50,6 +51,67 @@ struct PairingTests {
         #expect(await world.daemon.agentCapabilities == [capability])
         #expect(await world.daemon.calls["RequestDefaultAgent"] == nil)
         await central.shutDown()
+    }
+
+    private actor Entering: PairingDelegate {
+        var count = 0
+        func enterPasskey(for peripheral: Peripheral) async -> Passkey? {
+            count += 1
+            return Passkey(123_456)
+        }
+    }
+
+    /// The kernel copies its capability to the link, and that of the agent waits behind other commands.
+    @Test func `a link is made once the kernel has the capability of the agent`() async throws {
+        let world = try await World(minorVersion: 82)
+        await world.grip.setPairing(.display(Passkey(123_456)!))
+        let (clock, user) = (ManualClock(), Entering())
+        let central = try await world.bluetooth.makeCentral(
+            .quiet(clock: clock, pairing: .prompting(user, capability: .keyboardOnly)))
+        let lock = try await central.find(world.grip.id)
+        await world.daemon.hang("Set IO Capability")
+        let pairing = Task { try await lock.pair() }
+        let waitsForKernel = Outcome<Bool>()
+        Task {
+            await clock.sleepers(1, for: .seconds(1))
+            waitsForKernel.deliver(.success(true))
+        }
+        Task {
+            _ = await pairing.result
+            waitsForKernel.deliver(.success(false))
+        }
+        #expect(try await waitsForKernel.wait())
+        await world.daemon.release()
+        try await pairing.value
+        #expect(await user.count == 1)
+        await central.shutDown()
+    }
+
+    @Test func `an adapter that is not to be pairable delays the first link by a second at most`() async throws {
+        let world = try await World()
+        let clock = ManualClock()
+        let central = try await world.bluetooth.makeCentral(.quiet(clock: clock))
+        let lock = try await central.find(world.grip.id)
+        await world.daemon.hang("Set IO Capability")
+        let connecting = Task { try await lock.connect() }
+        await clock.sleepers(1, for: .seconds(1))
+        clock.advance(by: .seconds(1))
+        try await connecting.value
+        try await lock.disconnect()
+        // Once is enough.
+        try await lock.connect()
+        await world.daemon.release()
+        await central.shutDown()
+    }
+
+    @Test func `an agent is unregistered before its connection to the bus ends`() async throws {
+        let world = try await World()
+        let central = try await world.central()
+        try await central.find(world.grip.id).connect()
+        #expect(await world.daemon.isPairable)
+        await central.shutDown()
+        #expect(await world.daemon.calls["UnregisterAgent"] == 1)
+        #expect(await world.daemon.agentCapabilities == [])
     }
 
     @Test func `the default agent is asked for only when the configuration says so`() async throws {

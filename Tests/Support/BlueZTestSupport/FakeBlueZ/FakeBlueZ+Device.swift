@@ -51,6 +51,7 @@ extension FakeBlueZ {
                 .bluez(
                     "Failed", error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
+        devices[id]?.linkCapability = kernelCapability
         let told = try? await backend.attMTU(id)
         // The link may have ended since. From here to the signal, nothing else runs on this actor.
         guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }

@@ -8,7 +8,7 @@ import DBus
 struct FakeAgent {
     let owner: String
     let path: String
-    let capability: IOCapability?
+    let capability: IOCapability
 }
 
 /// Pairing on the bus: agents on one side, the radio's pairing on the other. The answers of `Pair` and their times are
@@ -24,10 +24,10 @@ extension FakeBlueZ {
         switch (call.method, known) {
         case ("RegisterAgent", nil):
             let name = call.arguments.last?.string ?? ""
-            agents.append(
-                FakeAgent(
-                    owner: call.sender, path: path,
-                    capability: name.isEmpty ? .keyboardDisplay : IOCapability(rawValue: name)))
+            guard let capability = name.isEmpty ? .keyboardDisplay : IOCapability(rawValue: name) else {
+                return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
+            }
+            agents.append(FakeAgent(owner: call.sender, path: path, capability: capability))
         case ("RegisterAgent", _):
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         case (_, nil):
@@ -38,6 +38,28 @@ extension FakeBlueZ {
             agents.remove(at: index)
         }
         return .success(MethodReply())
+    }
+
+    /// Tells the kernel of the default agent, once it has carried out the earlier commands
+    /// (`adapter_set_io_capability` in the daemon's `src/adapter.c`).
+    func defaultAgentChanged() {
+        Task {
+            await waitWhileHanging("Set IO Capability")
+            let isPairable = !agents.isEmpty
+            if let agent = agents.first { kernelCapability = agent.capability }
+            guard isPairable != self.isPairable else { return }
+            self.isPairable = isPairable
+            changed(Self.adapterPath, BlueZ.adapter, ["Pairable": .boolean(isPairable)])
+        }
+    }
+
+    /// The capability for the pairing that is under way; nil if there is no agent. From 5.81 on, it is that of the link
+    /// for a pairing that `Pair` has begun, too.
+    var pairingCapability: IOCapability? {
+        let isOfLink = minorVersion >= 81 || pairing?.sender == nil
+        return agent.map { agent in
+            isOfLink ? pairing.flatMap { devices[$0.id]?.linkCapability } ?? kernelCapability : agent.capability
+        }
     }
 
     /// Removes the agents of programs that have left the bus. (bluetoothd watches their names; this daemon checks
@@ -52,11 +74,11 @@ extension FakeBlueZ {
 
     /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
     var agent: FakeAgent? {
-        agents.first { $0.owner == pairingSender } ?? agents.first
+        agents.first { $0.owner == pairing?.sender } ?? agents.first
     }
 
     /// The capabilities of the agents, that of the default one first.
-    public var agentCapabilities: [IOCapability] { agents.compactMap(\.capability) }
+    public var agentCapabilities: [IOCapability] { agents.map(\.capability) }
 
     /// The bus names of the agents' programs.
     public var agentOwners: [String] { agents.map(\.owner) }
@@ -114,7 +136,7 @@ extension FakeBlueZ {
         }
         if device.isPaired { return .failure(.bluez("AlreadyExists", "Already Exists")) }
         if !device.isConnected, case .failure(let error) = await connect(id) { return .failure(error) }
-        pairingSender = sender
+        pairing = (id, sender)
         // From 5.81 on (`bt_att_set_security` in `pair_device`).
         if minorVersion >= 81 { devices[id]?.isHeldBack = true }
         let task = Task { () async -> BLEError? in
@@ -129,7 +151,7 @@ extension FakeBlueZ {
         let error = await task.value
         devices[id]?.pairing = nil
         if error == nil { openChannel(id) }
-        if pairingSender == sender { pairingSender = nil }
+        if pairing?.sender == sender { pairing = nil }
         await publishPairing(id)
         return error.map { .failure(Self.answer(pairing: $0)) } ?? .success(MethodReply())
     }

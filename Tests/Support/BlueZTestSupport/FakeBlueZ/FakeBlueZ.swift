@@ -23,9 +23,15 @@ public actor FakeBlueZ {
     private(set) var session: BusSession?
 
     /// The agents, in the order in which they were registered, and which of them is the default.
-    var agents: [FakeAgent] = []
-    /// The client whose `Pair` is under way.
-    var pairingSender: String?
+    var agents: [FakeAgent] = [] {
+        didSet { if agents.first?.owner != oldValue.first?.owner { defaultAgentChanged() } }
+    }
+    /// The device and the client whose `Pair` is under way.
+    var pairing: (id: Peripheral.ID, sender: String)?
+    /// The capability that the kernel copies to each link that it makes: that of the last default agent.
+    var kernelCapability = IOCapability.noInputNoOutput
+    /// Whether the daemon has told the kernel that it has an agent.
+    public internal(set) var isPairable = false { didSet { publishAdapter() } }
 
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
     /// The transport that each client has set in its filter, whether it scans or not.
@@ -131,7 +137,7 @@ public actor FakeBlueZ {
                 handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
                 logger: Logger(label: "fake"), clock: radio.clock,
                 pairing: PairingAgent(
-                    capability: { [weak self] in self?.assumeIsolated { $0.agent?.capability } },
+                    capability: { [weak self] in self?.assumeIsolated { $0.pairingCapability } },
                     answer: { [weak self] id, prompt in await self?.ask(id, prompt) ?? .refuse }))
             try await backend.start(context)
         }

@@ -11,7 +11,7 @@ extension FakeBlueZ {
     var adapterProperties: [String: DBusValue] {
         [
             "Address": .string("C0:FF:EE:00:00:01"), "Alias": .string(alias), "Name": .string("fake"),
-            "Powered": .boolean(isPowered),
+            "Powered": .boolean(isPowered), "Pairable": .boolean(isPairable),
             "Discovering": .boolean(!discoverers.isEmpty),
             "Modalias": .string("usb:v1D6Bp0246d05\(Hex.string([UInt8(minorVersion)]))"),
         ]
