@@ -66,12 +66,12 @@ struct FakeCentralLinkTests {
             stack.loop.perform { gate.wait() }
             await world.daemon.pretendToWriteAndLeave([1], Self.one)
             gate.signal()
-            try await events.until { $0.count == 3 }
-            // In either order of handling.
-            let first = Event.written([1], isUp: true)
+            try await events.until { $0.count >= 3 }
+            // In either order of handling. The end may be reported again, because the write asks for it.
+            let order = events.value.prefix(3)
             #expect(
-                events.value == [.connected, first, .disconnected]
-                    || events.value == [.connected, .disconnected, .written([1], isUp: false)])
+                order == [.connected, .written([1], isUp: true), .disconnected]
+                    || order == [.connected, .disconnected, .written([1], isUp: false)])
         }
     }
 
@@ -97,7 +97,7 @@ struct FakeCentralLinkTests {
             await world.daemon.pretendToWrite([1], Self.one)
             #expect(events.value == [.connected, .written([1], isUp: true)])
             await world.daemon.setPowered(false)
-            try await events.until { $0.count == 3 }
+            try await events.until { $0.count >= 3 }
             #expect(events.value.last == .adapter(.poweredOff, isUp: false))
         }
     }

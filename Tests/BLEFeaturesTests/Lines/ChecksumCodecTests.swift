@@ -44,7 +44,7 @@ import Testing
                 ChecksumFrame.Command(id: 0x13, body: [0x14, 255, 128, 40]),
                 ChecksumFrame.Command(id: 0x20, body: [0x21, 0x01, 0x80]),
             ]))
-        await until { written.value.count == 2 }
+        await until { written.value.count >= 2 }
         #expect(
             written.value == [
                 [0x2A, 0x2A, 0x2A, 0x2A, 1, 0x50, 0x51, 0x51],
@@ -73,7 +73,7 @@ import Testing
             try await session.post(ChecksumFrame(Array(repeating: command, count: 256)))
         }
         try await session.post(ChecksumFrame([command]))
-        await until { written.value.count == 1 }
+        await until { written.value.count >= 1 }
         #expect(written.value == [[0x2A, 0x2A, 0x2A, 0x2A, 1, 1, 0]])
     }
 }

@@ -25,7 +25,7 @@ extension MessagePeripheralTests {
         let (exchange, count) = (KeyExchange(), sent.value.count)
         let request = exchange.request(resuming: key)
         try await write(try Message(Self.exchange, payload: request).encode(), to: device, from: central)
-        await until { sent.value.count == count + 1 }
+        await until { sent.value.count >= count + 1 }
         let reply = try Message(decoding: sent.value[count]).payload
         let keys = try exchange.keys(from: reply, resuming: key, derivation: Self.encryption.derivation)
         return MessageCipher(.bound, role: .central, keys: keys)
@@ -45,7 +45,7 @@ extension MessagePeripheralTests {
             #expect(try await problems.next()?.cause as? MessageError == .keyUnknownToDevice)
             #expect(sent.value.isEmpty)
         } else {
-            await until { sent.value.count == 1 }
+            await until { sent.value.count >= 1 }
             #expect(try Message(decoding: sent.value[0]).payload.isEmpty)
         }
         subscription.cancel()
@@ -57,7 +57,7 @@ extension MessagePeripheralTests {
         let subscription = subscribe(device, clock: ManualClock())
         let plain = try Message(Self.name).encode()
         for number in 0..<SessionClaims.maximumGuests { try await write(plain, to: device, from: guest(number)) }
-        await until { sent.value.count == SessionClaims.maximumGuests }
+        await until { sent.value.count >= SessionClaims.maximumGuests }
         let strange = try Message(Self.exchange, payload: KeyExchange().request()).encode()
         for frame in [plain, strange] {
             #expect(
@@ -93,7 +93,7 @@ extension MessagePeripheralTests {
         } else {
             #expect(refused == .insufficientResources)
         }
-        await until { sent.value.count == 3 }
+        await until { sent.value.count >= 3 }
         #expect(await device.subscribers == [Self.one])
         subscription.cancel()
     }
@@ -132,7 +132,7 @@ extension MessagePeripheralTests {
         var cipher = try await begin(device, from: Self.one)
         clock.advance(by: PeripheralLinkKeys.pairingTime - .milliseconds(1))
         try await write(try cipher.seal(Message(Self.exchange)), to: device)
-        await until { sent.value.count == 3 }
+        await until { sent.value.count >= 3 }
         #expect(try await device.pairings.keys().count == 1)
         subscription.cancel()
     }
@@ -147,12 +147,12 @@ extension MessagePeripheralTests {
         var known = try await begin(device, from: guest(1), resuming: key)
         var owner = try await begin(device, from: Self.one)
         try await write(try owner.seal(Message(Self.exchange)), to: device)
-        await until { sent.value.count == 4 }
+        await until { sent.value.count >= 4 }
         try await write(try stranger.seal(Message(Self.exchange)), to: device, from: Self.other)
         #expect(try await problems.next()?.cause as? MessageError == .missingKey)
         #expect(try await device.pairings.keys().count == 2)
         try await write(try known.seal(Message(Self.exchange)), to: device, from: guest(1))
-        await until { sent.value.count == 5 }
+        await until { sent.value.count >= 5 }
         for subscription in subscriptions { subscription.cancel() }
     }
 
@@ -210,7 +210,7 @@ extension MessagePeripheralTests {
         await device.service.onDisconnect?(Self.one)
         try await write(request, to: device, from: Self.other)
         gate.deliver(.success(()))
-        await until { sent.value.count == 8 }
+        await until { sent.value.count >= 8 }
         var frames = 0
         var reassembler = MessageReassembler()
         for part in sent.value { try reassembler.append(part.span) { _ in frames += 1 } }
