@@ -25,7 +25,10 @@ extension Contract {
     private func failing(
         asking user: PairingUser, _ work: @escaping @Sendable () async throws -> Void
     ) -> Task<BLEError?, Never> {
-        let task = failing(work)
+        let task = failing {
+            await user.pairingBegins()
+            try await work()
+        }
         return Task {
             let error = await withTaskCancellationHandler {
                 await task.value

@@ -35,6 +35,9 @@ actor PairingUser: PairingDelegate {
         return try await outcome.wait()
     }
 
+    /// A pairing begins, with prompts to come.
+    func pairingBegins() { lack = nil }
+
     /// Fails what waits for a prompt.
     func pairingEnded(_ result: BLEError?) {
         let lack = BLEError(

@@ -53,18 +53,26 @@ extension BlueZStack {
         return .blocked(isHard: blocking.contains { $0.isHardBlocked }, error.cause as? DBusError)
     }
 
-    /// How long to wait for the kernel to have an agent's capability. If there is another agent, and the user has
-    /// switched off `Pairable`, it does not change.
+    /// How long to wait for an agent's capability. It takes milliseconds, but if there is another agent, and `Pairable`
+    /// is off, nothing changes.
     private static let pairableGrace = Duration.seconds(1)
 
-    /// Waits until the kernel has the capability of an agent that was just registered: it copies it to each link that
-    /// it makes. bluetoothd answers the registration, and makes links, while other commands to the kernel are pending,
-    /// behind which the capability waits. It sends it right after it has made the adapter pairable, which it signals.
-    func untilPairable() async {
+    /// Waits until the kernel has the capability of an agent that was just registered as the first one. It copies it to
+    /// each link that it makes.
+    ///
+    /// bluetoothd answers the registration, and makes links, while other commands to the kernel are pending, behind
+    /// which the capability waits: right behind the one that makes the adapter pairable, which is signaled. If the
+    /// adapter is pairable already, as with another agent or `AlwaysPairable`, nothing shows when the capability
+    /// arrives.
+    ///
+    /// - Returns: whether the adapter is pairable.
+    func becomesPairable() async -> Bool {
         let path = choice.path
-        _ = try? await waits.wait(forObject: path, within: Self.pairableGrace, clock: clock) { () throws(BLEError) in
-            self.tree.adapters[path]?.isPairable == false ? nil : ()
-        }
+        return await
+            (try? waits.wait(forObject: path, within: Self.pairableGrace, clock: clock) {
+                () throws(BLEError) in
+                self.tree.adapters[path]?.isPairable == false ? nil : true
+            }) ?? false
     }
 
     /// Sets `Alias`.

@@ -11,7 +11,7 @@ extension ObjectTree {
         var systemName = ""
         var isPowered = false
         var isDiscovering = false
-        /// Whether bluetoothd has told the kernel that devices may be paired with: once there is a default agent.
+        /// Whether the kernel accepts pairings: while there is an agent, unless another program has set it.
         var isPairable = true
         /// bluetoothd's version, if it reports one.
         var version: BlueZVersion?

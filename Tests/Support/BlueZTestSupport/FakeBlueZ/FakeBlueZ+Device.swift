@@ -36,6 +36,7 @@ extension FakeBlueZ {
         if let device = devices[id], device.advertisement.deviceClass != nil, !faults.hasClassicProfile {
             return browseClassic(device)
         }
+        devices[id]?.linkCapability = kernelCapability
         let task = Task { () async -> BLEError? in
             do throws(BLEError) {
                 try await self.backend.connect(id)
@@ -51,7 +52,6 @@ extension FakeBlueZ {
                 .bluez(
                     "Failed", error.code == .cancelled ? "br-connection-canceled" : "le-connection-abort-by-local"))
         }
-        devices[id]?.linkCapability = kernelCapability
         let told = try? await backend.attMTU(id)
         // The link may have ended since. From here to the signal, nothing else runs on this actor.
         guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }

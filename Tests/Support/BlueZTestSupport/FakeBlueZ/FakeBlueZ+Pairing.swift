@@ -43,23 +43,26 @@ extension FakeBlueZ {
     /// Tells the kernel of the default agent, once it has carried out the earlier commands
     /// (`adapter_set_io_capability` in the daemon's `src/adapter.c`).
     func defaultAgentChanged() {
+        let capability = agents.first?.capability
+        // It compares with what the kernel has reported, which may be about to change.
+        let setsPairable = isPairable != (capability != nil)
         Task {
             await waitWhileHanging("Set IO Capability")
-            let isPairable = !agents.isEmpty
-            if let agent = agents.first { kernelCapability = agent.capability }
-            guard isPairable != self.isPairable else { return }
-            self.isPairable = isPairable
-            changed(Self.adapterPath, BlueZ.adapter, ["Pairable": .boolean(isPairable)])
+            if setsPairable {
+                isPairable = capability != nil
+                changed(Self.adapterPath, BlueZ.adapter, ["Pairable": .boolean(isPairable)])
+            }
+            if let capability { kernelCapability = capability }
         }
     }
 
-    /// The capability for the pairing that is under way; nil if there is no agent. From 5.81 on, it is that of the link
-    /// for a pairing that `Pair` has begun, too.
+    /// The capability for the pairing that is under way; nil if there is no agent. For a pairing that a request has
+    /// begun, it is that of the link; from 5.81 on, for one of `Pair`, too.
     var pairingCapability: IOCapability? {
-        let isOfLink = minorVersion >= 81 || pairing?.sender == nil
-        return agent.map { agent in
-            isOfLink ? pairing.flatMap { devices[$0.id]?.linkCapability } ?? kernelCapability : agent.capability
-        }
+        guard let agent else { return nil }
+        if minorVersion < 81, pairing != nil { return agent.capability }
+        let device = pairing.flatMap { devices[$0.id] } ?? devices.values.first { $0.isConnected }
+        return device?.linkCapability ?? kernelCapability
     }
 
     /// Removes the agents of programs that have left the bus. (bluetoothd watches their names; this daemon checks

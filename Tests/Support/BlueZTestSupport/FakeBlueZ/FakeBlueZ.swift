@@ -24,13 +24,13 @@ public actor FakeBlueZ {
 
     /// The agents, in the order in which they were registered, and which of them is the default.
     var agents: [FakeAgent] = [] {
-        didSet { if agents.first?.owner != oldValue.first?.owner { defaultAgentChanged() } }
+        didSet { if session != nil, agents.first?.owner != oldValue.first?.owner { defaultAgentChanged() } }
     }
     /// The device and the client whose `Pair` is under way.
     var pairing: (id: Peripheral.ID, sender: String)?
     /// The capability that the kernel copies to each link that it makes: that of the last default agent.
     var kernelCapability = IOCapability.noInputNoOutput
-    /// Whether the daemon has told the kernel that it has an agent.
+    /// Whether the kernel accepts pairings, which outlasts the daemon.
     public internal(set) var isPairable = false { didSet { publishAdapter() } }
 
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
