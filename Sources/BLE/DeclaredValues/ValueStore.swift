@@ -35,7 +35,8 @@ final class ValueStore: Sendable {
         /// The reason why the values are not available on this link.
         var failure: BLEError?
         var end: BLEError?
-        var waiters: [Int: Outcome<Void>] = [:]
+        /// The callers that wait until a link is ready, each with the number of the first link that is enough.
+        var waiters: [Int: (link: Int?, outcome: Outcome<Void>)] = [:]
         var observers: [Int: Observer] = [:]
         var lastToken = 0
 
@@ -44,6 +45,16 @@ final class ValueStore: Sendable {
         mutating func token() -> Int {
             lastToken += 1
             return lastToken
+        }
+
+        /// Removes and returns the callers that wait for the link that is made ready, or all of them.
+        mutating func takeWaiters(all: Bool = false) -> [Outcome<Void>] {
+            let taken = waiters.filter { _, waiter in
+                guard !all, let link, let first = waiter.link else { return true }
+                return first <= link
+            }
+            for token in taken.keys { waiters[token] = nil }
+            return taken.values.map(\.outcome)
         }
 
         /// Does nothing after the end.
@@ -63,6 +74,8 @@ final class ValueStore: Sendable {
     var isReady: Bool { state.withLock { $0.isReady } }
     var hasEnded: Bool { state.withLock { $0.end != nil } }
     var failures: [CharacteristicKey: BLEError] { state.withLock { $0.failures } }
+    /// The number of callers that wait until a link is ready.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
 
     func value(_ key: CharacteristicKey) -> [UInt8]? {
         state.withLock { $0.values[key] }
@@ -145,17 +158,16 @@ final class ValueStore: Sendable {
 
     /// Fails the waiting callers: the values are not available on this link.
     func fail(_ error: BLEError) {
-        state.withLock { $0.failure = error }
-        endWaits(error)
+        let waiters = state.withLock { state in
+            state.failure = error
+            return state.takeWaiters()
+        }
+        for waiter in waiters { waiter.deliver(.failure(error)) }
     }
 
     /// Fails the waiting callers: no other link follows.
     func endWaits(_ error: BLEError) {
-        let waiters = state.withLock { state in
-            defer { state.waiters = [:] }
-            return state.waiters
-        }
-        for waiter in waiters.values { waiter.deliver(.failure(error)) }
+        for waiter in state.withLock({ $0.takeWaiters(all: true) }) { waiter.deliver(.failure(error)) }
     }
 
     // MARK: Ready
@@ -175,17 +187,16 @@ final class ValueStore: Sendable {
 
     /// Becomes ready, unless a gap has erased one of the values that were read: returns one that must be read again.
     @discardableResult func becomeReady(having keys: [CharacteristicKey] = []) -> CharacteristicKey? {
-        let (erased, waiters): (CharacteristicKey?, [Int: Outcome<Void>]) = state.withLock { state in
-            guard state.end == nil else { return (nil, [:]) }
+        let (erased, waiters): (CharacteristicKey?, [Outcome<Void>]) = state.withLock { state in
+            guard state.end == nil else { return (nil, []) }
             if let key = keys.first(where: state.erased.contains) {
                 state.erased.remove(key)
-                return (key, [:])
+                return (key, [])
             }
             state.isReady = true
-            defer { state.waiters = [:] }
-            return (nil, state.waiters)
+            return (nil, state.takeWaiters())
         }
-        for waiter in waiters.values { waiter.deliver(.success(())) }
+        for waiter in waiters { waiter.deliver(.success(())) }
         return erased
     }
 
@@ -201,10 +212,9 @@ final class ValueStore: Sendable {
                 state.announced = []
                 state.hasLink = false
             }
-            defer { if !isMaintained { state.waiters = [:] } }
-            return isMaintained ? [:] : state.waiters
+            return isMaintained ? [] : state.takeWaiters(all: true)
         }
-        for waiter in waiters.values { waiter.deliver(.failure(error)) }
+        for waiter in waiters { waiter.deliver(.failure(error)) }
     }
 
     /// Ends the store: the values become unknown, and the streams end.
@@ -213,13 +223,10 @@ final class ValueStore: Sendable {
             state.isReady = false
             state.end = error
             state.values = [:]
-            defer {
-                state.waiters = [:]
-                state.observers = [:]
-            }
-            return (state.waiters, state.observers)
+            defer { state.observers = [:] }
+            return (state.takeWaiters(all: true), state.observers)
         }
-        for waiter in waiters.values { waiter.deliver(.failure(error)) }
+        for waiter in waiters { waiter.deliver(.failure(error)) }
         for observer in observers.values { observer.finish(error) }
     }
 
@@ -233,13 +240,13 @@ final class ValueStore: Sendable {
             if let end = state.end {
                 outcome.deliver(.failure(end))
             } else if let link, state.link.map({ $0 < link }) ?? true {
-                state.waiters[token] = outcome
+                state.waiters[token] = (link, outcome)
             } else if state.isReady {
                 outcome.deliver(.success(()))
             } else if let failure = state.failure {
                 outcome.deliver(.failure(failure))
             } else {
-                state.waiters[token] = outcome
+                state.waiters[token] = (link, outcome)
             }
             return token
         }

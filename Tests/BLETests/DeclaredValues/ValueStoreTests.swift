@@ -19,6 +19,22 @@ import Testing
         #expect(!store.isReady)
     }
 
+    /// What is done for a link may end when the next one is up already.
+    @Test func `waiting for a link does not end with what becomes of an earlier one`() async throws {
+        store.begin(1)
+        let ready = Task { try await store.untilReady(on: 2) }
+        let other = Task { try await store.untilReady(on: 1) }
+        await until { store.waiterCount == 2 }
+        store.becomeReady()
+        try await other.value
+        #expect(store.waiterCount == 1)
+        store.fail(BLEError(.attributeError, "of the first link"))
+        #expect(store.waiterCount == 1)
+        store.begin(2)
+        store.becomeReady()
+        try await ready.value
+    }
+
     @Test func `the gap at the end of a link does not hide one in the next link`() throws {
         let error = BLEError(.disconnected, "gone")
         #expect(store.becomeReader(of: key) != nil)
