@@ -22,7 +22,7 @@ struct SimulatedPairingTests {
     private func lock(
         _ method: SimulatedPairing, _ behavior: PairingBehavior = .justWorks
     ) async throws -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
-        let grip = await radio.add(.lock(method))
+        let grip = await radio.add(.lock(), pairing: method)
         return (try await central(behavior).find(grip.id), grip)
     }
 

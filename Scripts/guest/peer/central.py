@@ -23,7 +23,7 @@ from bumble.l2cap import L2capError, LeCreditBasedChannelSpec
 from bumble.transport.common import AsyncPipeSink
 
 from air import Air, LowEnergyController
-from channels import PART, PacketChannel
+from channels import PART, PacketSink
 from host import ADDRESS as HOST_ADDRESS
 from pairing import Pairing
 from strap import while_connected
@@ -95,7 +95,7 @@ class RemoteCentral:
         self.confirms = True
         self.attributes = Attributes()
         self.pairing = Pairing()
-        self.channels: dict[int, PacketChannel] = {}
+        self.channels: dict[int, PacketSink] = {}
         self._channel_numbers = itertools.count(1)
         self.controller = LowEnergyController(f'central {number}', link=air, public_address=f'F0:0D:00:00:01:{number:02X}')
         self.device = Device(
@@ -400,7 +400,7 @@ class RemoteCentral:
         returns."""
         link = self.link()
         number = next(self._channel_numbers)
-        channel = PacketChannel.unopened(
+        channel = PacketSink.unopened(
             link,
             LeCreditBasedChannelSpec(psm=psm, mtu=length, mps=PART),
             lambda packet: self.tell('packet', channel=number, value=packet.hex()),
@@ -420,7 +420,7 @@ class RemoteCentral:
         if self.channels.pop(number, None):
             self.tell('closed', channel=number)
 
-    def _channel(self, number: int) -> PacketChannel:
+    def _channel(self, number: int) -> PacketSink:
         self.link()
         if number not in self.channels:
             raise NoChannel(f'there is no channel {number}')

@@ -43,7 +43,7 @@ class Outgoing:
     sent: asyncio.Future[bool]
 
 
-class PacketChannel:
+class PacketSink:
     """An end of a channel, over bumble's.
 
     It corrects bumble 0.0.236, which sends a stream: it joins packets that wait for credits, and cuts the result to the
@@ -70,7 +70,7 @@ class PacketChannel:
         spec: LeCreditBasedChannelSpec,
         on_packet: Callable[[bytes], None],
         on_close: Callable[[], object],
-    ) -> PacketChannel:
+    ) -> PacketSink:
         """A channel that the other side has yet to be asked for."""
         manager = connection.device.l2cap_channel_manager
         channels = manager.channels.setdefault(connection.handle, {})
@@ -194,7 +194,7 @@ def accept_channels(device: Device) -> None:
     device.create_l2cap_server(spec, stall)
 
 
-def serve(opened: LeCreditBasedChannel, answer: Callable[[PacketChannel, bytes], Awaitable[None]]) -> None:
+def serve(opened: LeCreditBasedChannel, answer: Callable[[PacketSink, bytes], Awaitable[None]]) -> None:
     """Has every packet of a channel answered, one after the other, until it is closed."""
     packets: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -208,15 +208,15 @@ def serve(opened: LeCreditBasedChannel, answer: Callable[[PacketChannel, bytes],
             logger.warning('channel 0x%04x: %s', opened.psm, error)
             await channel.close()
 
-    channel = PacketChannel(opened, packets.put_nowait, lambda: answering.cancel())
+    channel = PacketSink(opened, packets.put_nowait, lambda: answering.cancel())
     answering = asyncio.ensure_future(answer_all())
 
 
-async def echo(channel: PacketChannel, packet: bytes) -> None:
+async def echo(channel: PacketSink, packet: bytes) -> None:
     await channel.send(packet)
 
 
-async def take_order(channel: PacketChannel, order: bytes) -> None:
+async def take_order(channel: PacketSink, order: bytes) -> None:
     if order == CLOSE:
         await channel.close()
         return
@@ -233,6 +233,6 @@ def stall(opened: LeCreditBasedChannel) -> None:
     def ignore(_: bytes) -> None:
         pass
 
-    PacketChannel(opened, ignore, lambda: None)
+    PacketSink(opened, ignore, lambda: None)
     # Before a packet reaches its sink, bumble gives credits back.
     opened.on_pdu = ignore

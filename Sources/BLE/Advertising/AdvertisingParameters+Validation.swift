@@ -55,7 +55,7 @@ extension AdvertisingParameters {
             throw Self.invalid("`localName` contains a zero byte", "Remove it from the name.")
         }
         if appearance?.rawValue == 0xFFFF {
-            throw Self.invalid("`appearance` is 0xFFFF, which BlueZ does not advertise", "Use nil for no appearance.")
+            throw Self.invalid("`appearance` is 0xFFFF, which cannot be advertised", "Use nil for no appearance.")
         }
         try Self.validateContent(serviceUUIDs, solicitedServiceUUIDs, serviceData, manufacturerData, in: "")
         try Self.validateContent(
@@ -80,12 +80,12 @@ extension AdvertisingParameters {
         }
         if let uuid = serviceData.filter({ $0.value.isEmpty }).keys.min() {
             throw invalid(
-                "`\(place)serviceData` of \(uuid) is empty, which BlueZ does not accept",
+                "`\(place)serviceData` of \(uuid) is empty, which cannot be advertised",
                 "Add a byte, or advertise the service in `serviceUUIDs`.")
         }
         if let company = manufacturerData.filter({ $0.value.isEmpty }).keys.min() {
             throw invalid(
-                "`\(place)manufacturerData` of \(hex(company)) is empty, which BlueZ does not accept", "Add a byte.")
+                "`\(place)manufacturerData` of \(hex(company)) is empty, which cannot be advertised", "Add a byte.")
         }
     }
 
@@ -100,14 +100,14 @@ extension AdvertisingParameters {
             let name = "`\(place)structures` contains type 0x\(Hex.string([structure.type]))"
             guard !isReserved(structure.type) else {
                 throw invalid(
-                    "\(name), which BlueZ does not accept",
+                    "\(name), which cannot be advertised",
                     "Use the property for it, such as `serviceData`. Types without one cannot be advertised.")
             }
             guard types.insert(structure.type).inserted else {
                 throw invalid("\(name) twice", "Use one structure of each type.")
             }
             guard !structure.bytes.isEmpty else {
-                throw invalid("\(name) without bytes, which BlueZ does not accept", "Add a byte, or remove it.")
+                throw invalid("\(name) without bytes, which cannot be advertised", "Add a byte, or remove it.")
             }
         }
     }

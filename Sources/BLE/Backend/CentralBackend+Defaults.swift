@@ -50,7 +50,7 @@ extension CentralBackend {
     public func resumeNotifications(of characteristic: AttributeID) {}
 
     /// Throws `notSupported`.
-    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
         throw .lacking("a channel for writes")
     }
 

@@ -139,7 +139,7 @@ public protocol CentralBackend: Actor {
     /// Opens a channel for writes without response.
     ///
     /// Throws `busy` if a channel is already open, in this or another program.
-    func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel
+    func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink
 
     /// Opens an L2CAP channel to a connected peripheral. The transport has not started yet.
     ///

@@ -144,10 +144,15 @@ public struct ValueSender: Sendable {
 }
 
 /// An attribute as one central uses it.
-struct AttributeOfCentral: Hashable {
-    let attribute: ServedAttribute
-    /// Nil for all centrals.
-    let central: Peripheral.ID?
+package struct AttributeOfCentral: Hashable {
+    package let attribute: ServedAttribute
+    /// Nil for all centrals, or for those that the stack does not distinguish.
+    package var central: Peripheral.ID?
+
+    package init(attribute: ServedAttribute, central: Peripheral.ID? = nil) {
+        self.attribute = attribute
+        self.central = central
+    }
 }
 
 /// The place of an attribute in what a host serves: a characteristic, or one of its descriptors.

@@ -1,5 +1,5 @@
 /// A backend's end of an open L2CAP channel.
-public protocol ChannelTransport: PacketChannel {
+public protocol ChannelTransport: PacketSink {
     /// The maximum length of a received packet, in bytes.
     var maximumReceiveLength: Int { get }
 
@@ -9,12 +9,12 @@ public protocol ChannelTransport: PacketChannel {
     ///   - deliver: receives each packet, in the backend's isolation. Returns false if there is no room for another;
     ///     further packets then wait until ``resume()``, and so does the other side when its credits are used up.
     ///   - onEnd: called once, in the backend's isolation, after the last packet: without an error if the other side
-    ///     has closed the channel. Not called after ``PacketChannel/close()``.
+    ///     has closed the channel. Not called after ``PacketSink/close()``.
     func start(
         deliver: @escaping @Sendable ([UInt8]) -> Bool, onEnd: @escaping @Sendable (BLEError?) -> Void)
 
     /// Delivers everything that has arrived, even without room. Called in the backend's isolation, before
-    /// ``PacketChannel/close()`` when the link has ended.
+    /// ``PacketSink/close()`` when the link has ended.
     func drain()
 
     /// Resumes delivery, because there is room again. May be called from any thread.

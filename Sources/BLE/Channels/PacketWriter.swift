@@ -42,12 +42,12 @@ public final class PacketWriter<Value: Sendable>: Sendable {
 
 /// The state shared by a writer and its central.
 final class PacketWriterCore: Sendable {
-    let channel: any PacketChannel
+    let channel: any PacketSink
     private let target: Central.Target
     private let central: Central
     private let end = Mutex<BLEError?>(nil)
 
-    init(channel: any PacketChannel, target: Central.Target, central: Central) {
+    init(channel: any PacketSink, target: Central.Target, central: Central) {
         self.channel = channel
         self.target = target
         self.central = central
@@ -96,7 +96,7 @@ extension Central {
     {
         let target = try await resolve(key, on: id)
         try require(.writeWithoutResponse, "writing without response", of: target)
-        let channel: any PacketChannel
+        let channel: any PacketSink
         do throws(BLEError) {
             channel = try await openChannel(to: target, timeout: timeout)
         } catch {
@@ -113,7 +113,7 @@ extension Central {
     }
 
     /// Opens a channel for writes: after pending writes, and before later ones.
-    private func openChannel(to target: Target, timeout: Duration?) async throws(BLEError) -> any PacketChannel {
+    private func openChannel(to target: Target, timeout: Duration?) async throws(BLEError) -> any PacketSink {
         try checkRunning()
         return try await perform(
             on: target.attribute.peripheral, timeout: timeout ?? configuration.operationTimeout,
@@ -129,7 +129,7 @@ extension Central {
         }
     }
 
-    func awaitRoom(_ channel: any PacketChannel, _ target: Target, _ timeout: Duration?) async throws(BLEError) {
+    func awaitRoom(_ channel: any PacketSink, _ target: Target, _ timeout: Duration?) async throws(BLEError) {
         try await perform(
             on: target.attribute.peripheral, timeout: timeout ?? configuration.operationTimeout,
             name: "waiting for the system to accept a packet"

@@ -19,18 +19,14 @@ public struct PeripheralDefinition: Sendable {
     /// The maximum ATT MTU that the peripheral accepts, in bytes, 23 to 517. 247 by default, which fits in one packet
     /// of the link layer.
     public var maximumATTMTU: Int
-    /// The pairing method.
-    public var pairing: SimulatedPairing
 
     /// Creates the definition of a peripheral.
     public init(
         address: String? = nil, advertisement: Advertisement, advertising: AdvertisingParameters? = nil,
         advertisingInterval: Duration = .milliseconds(200),
-        services: [ServiceDefinition], channels: [ChannelDefinition] = [], maximumATTMTU: Int = 247,
-        pairing: SimulatedPairing = .justWorks
+        services: [ServiceDefinition], channels: [ChannelDefinition] = [], maximumATTMTU: Int = 247
     ) {
         self.maximumATTMTU = maximumATTMTU
-        self.pairing = pairing
         self.address = address
         self.advertisement = advertisement
         self.advertising = advertising

@@ -57,7 +57,7 @@ extension Central {
         } onRoom: { [weak self] in
             Task { await self?.resume(subscription, of: id) }
         }
-        fanout.add(reader, producer, pausesChannel: delivery == .socket)
+        fanout.add(reader, producer, pausesSocket: delivery == .socket)
         do throws(BLEError) {
             try await start(subscription, at: target.attribute, timeout: timeout)
             return Subscribed(packets: stream) { [weak self] in
@@ -88,7 +88,7 @@ extension Central {
         ) { [weak self] (backend) throws(BLEError) in
             guard let start = await self?.claimStart(subscription, of: attribute.peripheral) else { return }
             do throws(BLEError) {
-                if start.usesChannel, try await self?.acquire(start, backend) == true { return }
+                if start.usesSocket, try await self?.acquire(start, backend) == true { return }
                 try await backend.startNotifications(
                     of: start.attribute,
                     deliver: self?.traced(valuesOf: start.attribute) { start.fanout.deliver($0) }
@@ -152,7 +152,7 @@ extension Central {
 
     /// Resumes the channel after a reader has caught up or gone.
     private func resume(_ subscription: SubscriptionMachine.ID, of id: Peripheral.ID) async {
-        guard let attribute = links[id]?.subscriptions.channelWithRoom(subscription) else { return }
+        guard let attribute = links[id]?.subscriptions.socketWithRoom(subscription) else { return }
         await backend.resumeNotifications(of: attribute)
     }
 

@@ -17,15 +17,15 @@ final class NotificationFanout: Sendable {
     private struct Reader {
         let token: Int
         let producer: Producer
-        let pausesChannel: Bool
+        let pausesSocket: Bool
     }
 
     private let readers = Mutex<[Reader]>([])
 
     var isEmpty: Bool { readers.withLock { $0.isEmpty } }
 
-    func add(_ token: Int, _ producer: Producer, pausesChannel: Bool = false) {
-        readers.withLock { $0.append(Reader(token: token, producer: producer, pausesChannel: pausesChannel)) }
+    func add(_ token: Int, _ producer: Producer, pausesSocket: Bool = false) {
+        readers.withLock { $0.append(Reader(token: token, producer: producer, pausesSocket: pausesSocket)) }
     }
 
     func remove(_ token: Int) {
@@ -44,7 +44,7 @@ final class NotificationFanout: Sendable {
         readers.withLock { readers in
             var hasRoom = true
             for reader in readers {
-                if !reader.pausesChannel {
+                if !reader.pausesSocket {
                     reader.producer.yield(.value(value))
                 } else if !reader.producer.offer(.value(value)) {
                     hasRoom = false
@@ -55,7 +55,7 @@ final class NotificationFanout: Sendable {
     }
 
     /// Whether every reader that the channel waits for has room.
-    var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.pausesChannel || $0.producer.hasRoom } } }
+    var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.pausesSocket || $0.producer.hasRoom } } }
 
     func interrupt(_ error: BLEError) {
         readers.withLock { readers in

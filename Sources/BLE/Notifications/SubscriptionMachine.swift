@@ -11,7 +11,7 @@ struct SubscriptionMachine {
         let attribute: AttributeID
         let fanout: NotificationFanout
         /// Whether to try a channel first.
-        let usesChannel: Bool
+        let usesSocket: Bool
     }
 
     /// A subscription that has ended.
@@ -32,7 +32,7 @@ struct SubscriptionMachine {
         /// Whether the peripheral was asked to send. False again when it was asked to stop, or has stopped on its own.
         var isOn = false
         /// Whether the channel was lost: on this link, values are delivered in the standard way.
-        var hasLostChannel = false
+        var hasLostSocket = false
         /// The number of consecutive links that failed to restore the subscription, for a reason that may be temporary.
         var failedRestores = 0
     }
@@ -73,7 +73,7 @@ struct SubscriptionMachine {
     }
 
     /// The attribute whose channel can resume, because each of its readers has room.
-    func channelWithRoom(_ id: ID) -> AttributeID? {
+    func socketWithRoom(_ id: ID) -> AttributeID? {
         guard let subscription = subscriptions[id], subscription.delivery == .socket, subscription.fanout.hasRoom else {
             return nil
         }
@@ -88,7 +88,7 @@ struct SubscriptionMachine {
         subscriptions[id]!.isOn = true
         return Start(
             attribute: subscription.attribute, fanout: subscription.fanout,
-            usesChannel: subscription.delivery == .socket && !subscription.hasLostChannel)
+            usesSocket: subscription.delivery == .socket && !subscription.hasLostSocket)
     }
 
     /// Marks the subscription as off after a start at `attribute` that failed. A failure that comes after the
@@ -126,7 +126,7 @@ struct SubscriptionMachine {
                 remove(id)
                 return nil
             }
-            subscriptions[id]!.hasLostChannel = false
+            subscriptions[id]!.hasLostSocket = false
             guard subscription.isOn else { return nil }
             subscriptions[id]!.isOn = false
             return subscription.fanout
@@ -138,7 +138,7 @@ struct SubscriptionMachine {
     mutating func notificationsEnded(of attribute: AttributeID) -> (id: ID, fanout: NotificationFanout)? {
         guard let id = ids[attribute], let subscription = subscriptions[id], subscription.isOn else { return nil }
         subscriptions[id]!.isOn = false
-        subscriptions[id]!.hasLostChannel = true
+        subscriptions[id]!.hasLostSocket = true
         return (id, subscription.fanout)
     }
 

@@ -25,21 +25,3 @@ extension Peripheral: Hashable, CustomStringConvertible {
     /// The id.
     public var description: String { id.rawValue }
 }
-
-extension Characteristic {
-    package func decode(_ bytes: [UInt8], from peripheral: Peripheral.ID) throws(BLEError) -> Value {
-        try decoder(for: peripheral)(bytes)
-    }
-
-    /// Returns a decoder for values of the given peripheral. The decoder adds the location to its errors.
-    func decoder(for peripheral: Peripheral.ID) -> @Sendable ([UInt8]) throws(BLEError) -> Value {
-        let (decode, key) = (coding.decode, key)
-        return { (bytes) throws(BLEError) in
-            do throws(BLEError) {
-                return try decode(bytes)
-            } catch {
-                throw error.at(peripheral, service: key.service, characteristic: key.characteristic)
-            }
-        }
-    }
-}

@@ -1,4 +1,5 @@
 public import BLE
+public import BLESimulation
 internal import Waiting
 
 /// The contract's peripheral as a definition, for all stacks that run definitions.

@@ -233,7 +233,7 @@ extension ServingContract {
                 Self.handled.uuid, .write, onWrite: { value, _ in await written.change { $0.append(value) } }))
         try await withServed(definition) { _, _, remote in
             // bluetoothd accepts 512 bytes from 5.69 on.
-            let long = (0..<500).map { UInt8(truncatingIfNeeded: $0 * 7) }
+            let long = (0..<508).map { UInt8(truncatingIfNeeded: $0 * 7) }
             try await remote.write(long, to: Self.handled)
             #expect(await written.value == [long])
         }

@@ -32,10 +32,10 @@ extension BlueZCentral {
     }
 
     /// Calls `AcquireWrite`.
-    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
         let path = try path(characteristic)
         let (socket, packetLength) = try await acquire(.writeAcquired, path, characteristic.peripheral)
-        let channel = SocketChannel(socket, loop: stack.loop, packetLength: packetLength)
+        let channel = WritingSocket(socket, loop: stack.loop, packetLength: packetLength)
         channel.open()
         return channel
     }
@@ -121,7 +121,7 @@ extension BlueZCentral {
 }
 
 /// A writer's channel over a socket.
-private final class SocketChannel: PacketChannel {
+private final class WritingSocket: PacketSink {
     let maximumLength: Int
     private let socket: PacketSocket
     private let loop: EventLoop

@@ -61,6 +61,9 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         context?.handleEvent(event)
     }
 
+    /// Sets the maximum delay of advertisements that the scan tolerates.
+    func tolerate(_ delay: Duration) { onStack { [role] in $0.setTolerance(delay, of: role) } }
+
     // MARK: Starting and stopping
 
     /// Joins the stack, which connects to the bus, lists bluetoothd's objects and chooses the adapter.
@@ -170,7 +173,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         switch event {
         case .heard(let path): heard(path)
         case .ended(let error):
-            onStack { $0.setTolerance(.zero) }
+            tolerate(.zero)
             report(.scanEnded(error))
         }
     }

@@ -8,8 +8,8 @@ extension BlueZRole {
     }
 
     /// Returns a channel over a connected socket.
-    func transport(_ socket: ChannelSocket, device: String) -> SocketTransport {
-        SocketTransport(socket, loop: stack.loop) { [weak self] in
+    func transport(_ socket: ChannelSocket, device: String) -> SocketChannelTransport {
+        SocketChannelTransport(socket, loop: stack.loop) { [weak self] in
             guard let self else { return .shutDown }
             return await reasonOfEnd(device)
         }

@@ -1,7 +1,8 @@
 internal import BLE
 internal import DBus
 
-/// The requests that bluetoothd has lost with a link, and the devices whose lost requests are being looked for.
+/// The requests that bluetoothd has lost with a link and will never answer, and the devices whose lost requests are
+/// being looked for.
 ///
 /// Another such request for the attribute would join a list that no longer exists: it is refused as `InProgress`, stays
 /// unanswered, takes the answer of another attribute's request, or crashes bluetoothd. Only a late answer, the end of

@@ -1,6 +1,7 @@
 internal import BLE
 
 extension ObjectTree {
+    /// A `Device1` of bluetoothd, as last reported.
     struct DeviceObject: Equatable {
         /// The address with which the device was first received.
         let id: Peripheral.ID

@@ -6,7 +6,7 @@ extension BlueZCentral {
     /// Starts this client's discovery session, which serves any number of scans.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         try requirePower()
-        await stack.setTolerance(filter.tolerance)
+        tolerate(filter.tolerance)
         var untimed = filter
         untimed.tolerance = .zero
         // The tolerance is not passed to bluetoothd.
@@ -15,7 +15,7 @@ extension BlueZCentral {
         do throws(BLEError) {
             try await changeDiscovery(untimed)
         } catch {
-            await stack.setTolerance(.zero)
+            tolerate(.zero)
             throw error
         }
         if isListening { discovery.filter = untimed }
@@ -48,7 +48,7 @@ extension BlueZCentral {
 
     /// Handles an end of this client's scan that it has not requested.
     func voidDiscovery() {
-        onStack { $0.setTolerance(.zero) }
+        tolerate(.zero)
         discovery.void()
         passive.assumeIsolated { $0.forget() }
     }
@@ -116,7 +116,7 @@ extension BlueZCentral {
 
     /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
-        await stack.setTolerance(.zero)
+        tolerate(.zero)
         discovery.filter = nil
         await passive.stop()
         try await stopSession()

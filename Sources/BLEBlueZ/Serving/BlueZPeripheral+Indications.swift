@@ -10,7 +10,7 @@ extension BlueZPeripheral {
         _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
     ) async throws(BLEError) {
         guard applications[attribute.application] != nil else { throw .lost("the characteristic is not served now") }
-        var key = SubscriberKey(attribute: attribute)
+        var key = AttributeOfCentral(attribute: attribute)
         let outcome = Outcome<Void>()
         defer { values.forget(outcome, of: key) }
         if let central {
@@ -29,7 +29,7 @@ extension BlueZPeripheral {
     /// Counts a value that was sent over a socket. The central confirms it if it has requested indications.
     func countUnconfirmed(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
         guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
-        values.sent(to: SubscriberKey(attribute: attribute, central: central), at: elapsed())
+        values.sent(to: AttributeOfCentral(attribute: attribute, central: central), at: elapsed())
     }
 
     /// Waits, if each value is confirmed, until the central has confirmed the one before, or can no longer. Returns
@@ -41,20 +41,12 @@ extension BlueZPeripheral {
     func hasWaitedForConfirmation(
         by central: Peripheral.ID, _ attribute: ServedAttribute
     ) async throws(BLEError) -> Bool {
-        let key = SubscriberKey(attribute: attribute, central: central)
+        let key = AttributeOfCentral(attribute: attribute, central: central)
         guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true,
             values.unconfirmedCount(of: key, at: elapsed()) > 0
         else { return false }
-        let confirmation = values.wait(for: key)
-        let expiry = confirmation.expire(after: UnconfirmedValues.limit, clock: clockOfLimits) {
-            BLEError(.timedOut, "the value before was not confirmed")
-        }
-        defer {
-            expiry.cancel()
-            values.endWait(confirmation, for: key)
-        }
         do throws(BLEError) {
-            try await confirmation.wait()
+            try await waitForChange(of: key, within: UnconfirmedValues.limit)
         } catch {
             guard error.code == .timedOut else { throw error }
             // bluetoothd has ended the link by now, or the confirmation is lost. Nothing was sent meanwhile: this is
@@ -66,12 +58,12 @@ extension BlueZPeripheral {
 
     /// Handles a confirmation, which bluetoothd reports with the call `Confirm` or over the socket of the central.
     func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
-        values.confirmed(SubscriberKey(attribute: attribute, central: central))
+        values.confirmed(AttributeOfCentral(attribute: attribute, central: central))
     }
 
     /// Fails the indications to a central over its socket, which it can no longer confirm.
     func withdraw(_ central: Peripheral.ID, from attribute: ServedAttribute) {
-        let key = SubscriberKey(attribute: attribute, central: central)
+        let key = AttributeOfCentral(attribute: attribute, central: central)
         values.forgetUnconfirmed(key)
         values.fail(key, Self.lastIsGone)
         values.settle(key)
@@ -91,17 +83,22 @@ extension BlueZPeripheral {
         while let each = applications[application]?.onlyIndicating,
             let key = values.keys(of: application).first(where: { values.isConfirming($0, each: each, at: elapsed()) })
         {
-            let confirmation = values.wait(for: key)
             let left = max(.zero, .milliseconds(500) - (elapsed() - begun))
-            let expiry = confirmation.expire(after: left, clock: clockOfLimits) {
-                BLEError(.timedOut, "the values were not confirmed")
-            }
-            defer {
-                expiry.cancel()
-                values.endWait(confirmation, for: key)
-            }
-            guard (try? await confirmation.wait()) != nil else { return }
+            guard (try? await waitForChange(of: key, within: left)) != nil else { return }
         }
+    }
+
+    /// Waits until the subscriber has confirmed a value, or is no longer subscribed.
+    private func waitForChange(of key: AttributeOfCentral, within limit: Duration) async throws(BLEError) {
+        let change = values.wait(for: key)
+        let expiry = change.expire(after: limit, clock: clockOfLimits) {
+            BLEError(.timedOut, "the value was not confirmed")
+        }
+        defer {
+            expiry.cancel()
+            values.endWait(change, for: key)
+        }
+        try await change.wait()
     }
 
     /// The clock of the limits that this role sets itself.

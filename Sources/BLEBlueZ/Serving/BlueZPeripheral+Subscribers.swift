@@ -74,7 +74,7 @@ extension BlueZPeripheral {
     /// Handles a call of `StopNotify`: no central without a socket is subscribed any more.
     func subscribersWithoutSocketEnded(_ attribute: ServedAttribute) {
         for central in subscribers.removeSignaled(attribute) { ended(central, attribute) }
-        values.fail(SubscriberKey(attribute: attribute), Self.lastIsGone)
+        values.fail(AttributeOfCentral(attribute: attribute), Self.lastIsGone)
         report(.unsubscribed(attribute, central: nil))
     }
 
@@ -153,7 +153,7 @@ extension BlueZPeripheral {
         guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true else {
             return try await send(value, from: attribute, to: central, number, hasSent)
         }
-        let (turn, ticket) = values.join(SubscriberKey(attribute: attribute, central: central))
+        let (turn, ticket) = values.join(AttributeOfCentral(attribute: attribute, central: central))
         defer { values.turns.end(ticket) }
         try await turn.wait()
         return try await send(value, from: attribute, to: central, number, hasSent)
@@ -167,7 +167,7 @@ extension BlueZPeripheral {
             switch subscribers.route(attribute, to: central) {
             case .nobody: return false
             case .undecided:
-                let key = SubscriberKey(attribute: attribute, central: central)
+                let key = AttributeOfCentral(attribute: attribute, central: central)
                 let decision = values.wait(for: key)
                 defer { values.endWait(decision, for: key) }
                 try await decision.wait()

@@ -1,14 +1,8 @@
 internal import BLE
 internal import Waiting
 
-/// A subscriber of a characteristic.
-struct SubscriberKey: Hashable {
-    let attribute: ServedAttribute
-    /// Nil for the subscribers without sockets of their own, which bluetoothd does not distinguish.
-    var central: Peripheral.ID?
-}
-
-/// The values that are on their way to each subscriber, and the callers that wait for what becomes of them.
+/// The values that are on their way to each subscriber, and the callers that wait for what becomes of them. Subscribers
+/// without sockets of their own, which bluetoothd does not distinguish, are one.
 struct SubscriberValues {
     /// An indication on its way.
     private struct Indication {
@@ -29,26 +23,28 @@ struct SubscriberValues {
         var isEmpty: Bool { !unconfirmed.isAny && indications.isEmpty && waits.isEmpty }
     }
 
-    private var subscribers: [SubscriberKey: Subscriber] = [:]
+    private var subscribers: [AttributeOfCentral: Subscriber] = [:]
     /// The values for centrals that confirm each of them, in the order in which they are sent.
-    var turns = Turns<SubscriberKey, Outcome<Void>>()
+    var turns = Turns<AttributeOfCentral, Outcome<Void>>()
     private var lastTicket = 0
 
     /// The subscribers whose change is awaited.
-    var awaited: [SubscriberKey] { subscribers.filter { !$0.value.waits.isEmpty }.map(\.key) }
+    var awaited: [AttributeOfCentral] { subscribers.filter { !$0.value.waits.isEmpty }.map(\.key) }
 
     /// Whether a subscriber has yet to confirm an indication, or a value of one of the given characteristics.
-    mutating func isConfirming(_ key: SubscriberKey, each attributes: Set<ServedAttribute>, at now: Duration) -> Bool {
+    mutating func isConfirming(_ key: AttributeOfCentral, each attributes: Set<ServedAttribute>, at now: Duration)
+        -> Bool
+    {
         guard key.central != nil, unconfirmedCount(of: key, at: now) > 0 else { return false }
         return attributes.contains(key.attribute) || subscribers[key]?.unconfirmed.hasIndication(at: now) == true
     }
 
     /// The subscribers to the characteristics of an application, or all.
-    func keys(of application: Int? = nil) -> [SubscriberKey] {
+    func keys(of application: Int? = nil) -> [AttributeOfCentral] {
         subscribers.keys.filter { $0.attribute.application == application ?? $0.attribute.application }
     }
 
-    private mutating func change<Value>(_ key: SubscriberKey, _ body: (inout Subscriber) -> Value) -> Value {
+    private mutating func change<Value>(_ key: AttributeOfCentral, _ body: (inout Subscriber) -> Value) -> Value {
         let value = body(&subscribers[key, default: Subscriber()])
         if subscribers[key]?.isEmpty == true { subscribers[key] = nil }
         return value
@@ -57,22 +53,22 @@ struct SubscriberValues {
     // MARK: Sending
 
     /// Joins the values for a subscriber. Returns the wait for its turn, and its number for ``Turns/end(_:)``.
-    mutating func join(_ key: SubscriberKey) -> (turn: Outcome<Void>, ticket: Int) {
+    mutating func join(_ key: AttributeOfCentral) -> (turn: Outcome<Void>, ticket: Int) {
         lastTicket += 1
         return (turns.wait(key, lastTicket).turn, lastTicket)
     }
 
     /// The number of values that a subscriber has not confirmed.
-    mutating func unconfirmedCount(of key: SubscriberKey, at now: Duration) -> Int {
+    mutating func unconfirmedCount(of key: AttributeOfCentral, at now: Duration) -> Int {
         subscribers[key]?.unconfirmed.count(at: now) ?? 0
     }
 
     /// Counts a value that was sent over a socket.
-    mutating func sent(to key: SubscriberKey, at now: Duration) { change(key) { $0.unconfirmed.add(at: now) } }
+    mutating func sent(to key: AttributeOfCentral, at now: Duration) { change(key) { $0.unconfirmed.add(at: now) } }
 
     /// Adds an indication that is about to be sent to a central, or to all.
     mutating func indicate(
-        to central: Peripheral.ID?, as key: SubscriberKey, at now: Duration, _ outcome: Outcome<Void>
+        to central: Peripheral.ID?, as key: AttributeOfCentral, at now: Duration, _ outcome: Outcome<Void>
     ) {
         change(key) { subscriber in
             let earlier = key.central == nil ? 0 : subscriber.unconfirmed.count(at: now)
@@ -82,26 +78,26 @@ struct SubscriberValues {
     }
 
     /// Removes an indication whose caller no longer waits.
-    mutating func forget(_ outcome: Outcome<Void>, of key: SubscriberKey) {
+    mutating func forget(_ outcome: Outcome<Void>, of key: AttributeOfCentral) {
         change(key) { $0.indications.removeAll { $0.outcome === outcome } }
     }
 
     // MARK: Waiting
 
     /// Adds a wait for the next change of a subscriber.
-    mutating func wait(for key: SubscriberKey) -> Outcome<Void> {
+    mutating func wait(for key: AttributeOfCentral) -> Outcome<Void> {
         let outcome = Outcome<Void>()
         change(key) { $0.waits.append(outcome) }
         return outcome
     }
 
     /// Removes a wait that has ended otherwise.
-    mutating func endWait(_ outcome: Outcome<Void>, for key: SubscriberKey) {
+    mutating func endWait(_ outcome: Outcome<Void>, for key: AttributeOfCentral) {
         change(key) { $0.waits.removeAll { $0 === outcome } }
     }
 
     /// Ends the waits for a change of a subscriber, which look again.
-    mutating func settle(_ key: SubscriberKey) {
+    mutating func settle(_ key: AttributeOfCentral) {
         let waits = change(key) { subscriber in
             defer { subscriber.waits = [] }
             return subscriber.waits
@@ -113,7 +109,7 @@ struct SubscriberValues {
 
     /// Records a confirmation. Without a central, it contains neither the value nor the central, but bluetoothd sends
     /// the values in order.
-    mutating func confirmed(_ key: SubscriberKey) {
+    mutating func confirmed(_ key: AttributeOfCentral) {
         let confirmed = change(key) { subscriber in
             guard key.central != nil else {
                 return subscriber.indications.isEmpty ? [] : [subscriber.indications.removeFirst()]
@@ -127,18 +123,18 @@ struct SubscriberValues {
     }
 
     /// Forgets the values that a central has not confirmed.
-    mutating func forgetUnconfirmed(_ key: SubscriberKey) { change(key) { $0.unconfirmed = UnconfirmedValues() } }
+    mutating func forgetUnconfirmed(_ key: AttributeOfCentral) { change(key) { $0.unconfirmed = UnconfirmedValues() } }
 
     /// Fails the indications to a subscriber.
-    mutating func fail(_ key: SubscriberKey, _ error: BLEError) { fail(key, error) { _ in true } }
+    mutating func fail(_ key: AttributeOfCentral, _ error: BLEError) { fail(key, error) { _ in true } }
 
     /// Fails the indications to a central, or all of them, among those to the subscribers without sockets.
     mutating func failSignaled(_ attribute: ServedAttribute, to central: Peripheral.ID, all: Bool, _ error: BLEError) {
-        fail(SubscriberKey(attribute: attribute), error) { all || $0 == central }
+        fail(AttributeOfCentral(attribute: attribute), error) { all || $0 == central }
     }
 
     private mutating func fail(
-        _ key: SubscriberKey, _ error: BLEError, where isIncluded: (Peripheral.ID?) -> Bool
+        _ key: AttributeOfCentral, _ error: BLEError, where isIncluded: (Peripheral.ID?) -> Bool
     ) {
         let failed = change(key) { subscriber in
             defer { subscriber.indications.removeAll { isIncluded($0.central) } }

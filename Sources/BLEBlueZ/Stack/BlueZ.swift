@@ -1,7 +1,8 @@
 internal import BLE
 internal import DBus
 
-/// The names of bluetoothd's bus interface (BlueZ's `doc/org.bluez.*.rst`).
+/// bluetoothd's bus interface: its names (BlueZ's `doc/org.bluez.*.rst`), the match rules for its signals, its paths,
+/// and the calls of its methods.
 package enum BlueZ {
     package static let service = "org.bluez"
     package static let adapter = "org.bluez.Adapter1"

@@ -13,5 +13,7 @@ extension BlueZStack {
         let clock: any Clock<Duration>
         /// Receives the stack's events, in its isolation.
         let handle: @Sendable (StackEvent) -> Void
+        /// The maximum delay of the handling of signals that its scan tolerates.
+        var tolerance = Duration.zero
     }
 }

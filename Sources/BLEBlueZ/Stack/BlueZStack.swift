@@ -40,8 +40,6 @@ package actor BlueZStack {
     private var roles: [Int: Role] = [:]
     private var registrations = Registrations()
     private var deliveries = Deliveries()
-    /// The maximum delay of the handling of signals that the central's scan tolerates.
-    private var tolerance = Duration.zero
     private var lastRole = 0
     /// Opens the session for the first role, and for roles that join meanwhile.
     private var opening: Task<Result<Void, BLEError>, Never>?
@@ -111,8 +109,7 @@ package actor BlueZStack {
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
-        guard let left = roles.removeValue(forKey: role) else { return }
-        if left.kind == .central { tolerance = .zero }
+        guard roles.removeValue(forKey: role) != nil else { return }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)
@@ -274,9 +271,10 @@ package actor BlueZStack {
     /// Returns the receiver of the values of the characteristic at a path.
     func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? { deliveries.find(path) }
 
-    /// Lets signals wait to be handled together, unless more than advertisements is awaited.
-    func setTolerance(_ tolerance: Duration) {
-        self.tolerance = tolerance
+    /// Lets signals wait to be handled together, unless more than the advertisements of this role's scan is awaited.
+    func setTolerance(_ tolerance: Duration, of role: Int?) {
+        guard let role else { return }
+        roles[role]?.tolerance = tolerance
         updateTolerance()
     }
 
@@ -287,7 +285,8 @@ package actor BlueZStack {
     }
 
     private func updateTolerance() {
-        let tolerance = deliveries.isEmpty && holds == 0 && roles.count <= 1 ? tolerance : .zero
+        let isScanAlone = deliveries.isEmpty && holds == 0 && roles.count <= 1
+        let tolerance = isScanAlone ? roles.values.first?.tolerance ?? .zero : .zero
         session?.enter { $0.setTolerance(tolerance) }
     }
 

@@ -157,7 +157,7 @@ public actor SimulatedBackend: CentralBackend {
     }
 
     /// Opens a channel in memory.
-    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
         try await traced("acquire writing", characteristic) { () throws(BLEError) in
             try await radio.acquireWriting(to: characteristic, port)
         }

@@ -31,8 +31,8 @@ extension PeripheralDefinition {
             ])
     }
 
-    /// A box whose content, FF11 of the service FF10, can be read on an authenticated link only. It pairs by comparing
-    /// numbers, and accepts every comparison.
+    /// A box whose content, FF11 of the service FF10, can be read on an authenticated link only. Add it with a pairing
+    /// that authenticates, such as `.comparison { _ in true }`.
     public static func sealedBox(name: String = "Simulated Box") -> PeripheralDefinition {
         PeripheralDefinition(
             advertisement: Advertisement(localName: name, rssi: -58, serviceUUIDs: [BluetoothUUID(0xFF10)]),
@@ -43,7 +43,7 @@ extension PeripheralDefinition {
                         CharacteristicDefinition(
                             BluetoothUUID(0xFF11), .read, security: .authenticated, value: Array("treasure".utf8))
                     ])
-            ], pairing: .comparison { _ in true })
+            ])
     }
 
     /// An iBeacon, a RuuviTag (format 5) and a BTHome thermometer, which only advertise.

@@ -187,7 +187,7 @@ extension SimulatedRadio {
         _ = await radio.add(.weatherStation())
         _ = await radio.add(.earBuds())
         _ = await radio.add(.lamp())
-        _ = await radio.add(.sealedBox())
+        _ = await radio.add(.sealedBox(), pairing: .comparison { _ in true })
         for beacon in PeripheralDefinition.beacons { _ = await radio.add(beacon) }
         return radio
     }

@@ -4,6 +4,7 @@ internal import Waiting
 /// The state of a peripheral on the simulated radio.
 final class SimulatedDevice {
     var definition: PeripheralDefinition
+    var pairing: SimulatedPairing
     var attributes: SimulatedAttributes
     var isAdvertising = true
     /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
@@ -50,8 +51,9 @@ final class SimulatedDevice {
         }
     }
 
-    init(definition: PeripheralDefinition) {
+    init(definition: PeripheralDefinition, pairing: SimulatedPairing = .justWorks) {
         self.definition = definition
+        self.pairing = pairing
         attributes = SimulatedAttributes(definition.services)
     }
 }
@@ -71,7 +73,7 @@ struct SimulatedLink {
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
     /// The central's ends of L2CAP channels.
-    var channels: [SimulatedTransport] = []
+    var channels: [SimulatedChannelTransport] = []
     /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
     /// The running handlers of writes without response. Nil for a handler that has not begun yet.
@@ -87,11 +89,11 @@ struct SimulatedLink {
 /// A central's channel for writes to a characteristic.
 struct SimulatedWriter {
     let number: Int
-    let channel: SimulatedChannel
+    let channel: SimulatedSink
     /// Sends the packets to the peripheral, one after the other.
     var task: Task<Void, Never>?
 
-    init(number: Int, channel: SimulatedChannel) {
+    init(number: Int, channel: SimulatedSink) {
         self.number = number
         self.channel = channel
     }

@@ -23,7 +23,7 @@ extension SimulatedRadio {
         }
     }
 
-    func acquireWriting(to attribute: AttributeID, _ port: Int) throws(BLEError) -> SimulatedChannel {
+    func acquireWriting(to attribute: AttributeID, _ port: Int) throws(BLEError) -> SimulatedSink {
         let device = try device(attribute.peripheral, port)
         guard let characteristic = device.attributes.characteristics[attribute.handle] else {
             throw BLEError(.invalidHandle)
@@ -33,7 +33,7 @@ extension SimulatedRadio {
         }
         guard !isAcquired(attribute) else { throw Self.writeAcquired }
         let number = number()
-        let channel = SimulatedChannel(maximumLength: min(device.attMTU - 3, 512)) { [weak self] in
+        let channel = SimulatedSink(maximumLength: min(device.attMTU - 3, 512)) { [weak self] in
             Task { await self?.deliverPackets(attribute, number) }
         } onClose: { [weak self] in
             // Packets that are already queued are still delivered.

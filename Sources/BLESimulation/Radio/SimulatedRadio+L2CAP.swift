@@ -5,7 +5,7 @@ internal import Logging
 struct SimulatedListener {
     let options: ChannelOptions
     /// Receives the peripheral's end of a channel, and the central that opened it.
-    let accept: @Sendable (SimulatedTransport, Peripheral.ID) -> Void
+    let accept: @Sendable (SimulatedChannelTransport, Peripheral.ID) -> Void
 }
 
 extension SimulatedRadio {
@@ -16,12 +16,12 @@ extension SimulatedRadio {
 
     func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to id: Peripheral.ID, _ port: Int
-    ) async throws(BLEError) -> SimulatedTransport {
+    ) async throws(BLEError) -> SimulatedChannelTransport {
         guard let asked = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
         try await secure(id, max(options.security, asked.options.security), port)
         // The listener may have changed while the link was paired.
         guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
-        let (ours, theirs) = SimulatedTransport.pair(
+        let (ours, theirs) = SimulatedChannelTransport.pair(
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
         peripherals[id]?.link?.channels.removeAll { $0.isClosed }
         peripherals[id]?.link?.channels.append(ours)
@@ -66,7 +66,7 @@ extension SimulatedRadio {
     /// Accepts channels for a host. Returns the number, or nil if it is in use.
     func listen(
         _ psm: PSM?, _ options: ChannelOptions, _ id: Peripheral.ID,
-        _ accept: @escaping @Sendable (SimulatedTransport, Peripheral.ID, PSM) -> Void
+        _ accept: @escaping @Sendable (SimulatedChannelTransport, Peripheral.ID, PSM) -> Void
     ) throws(BLEError) -> PSM {
         guard let device = peripherals[id] else { throw .shutDown }
         let free = (PSM.dynamic.lowerBound.rawValue...PSM.dynamic.upperBound.rawValue).lazy

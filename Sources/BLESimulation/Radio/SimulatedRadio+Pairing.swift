@@ -17,7 +17,7 @@ extension SimulatedRadio {
         guard peripherals[id]?.bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
         guard device.link?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
-        let method = device.definition.pairing
+        let method = device.pairing
         do throws(BLEError) {
             try await runPairing(id, port, isRequested: true)
         } catch {
@@ -61,7 +61,7 @@ extension SimulatedRadio {
             Task { self.endLink(id, error) }
             throw error
         default:
-            if case .rejected? = peripherals[id]?.definition.pairing {
+            if case .rejected? = peripherals[id]?.pairing {
                 endLink(id, Self.authenticationFailed)
                 throw Self.authenticationFailed
             }
@@ -78,7 +78,7 @@ extension SimulatedRadio {
 
     /// Runs a pairing until it ends, the link ends, or the caller gives up.
     private func runPairing(_ id: Peripheral.ID, _ port: Int, isRequested: Bool) async throws(BLEError) {
-        guard let agent = ports[port]?.pairing, let definition = peripherals[id]?.definition else { return }
+        guard let agent = ports[port]?.pairing, let method = peripherals[id]?.pairing else { return }
         peripherals[id]?.link?.isPairing = true
         let link = peripherals[id]?.link?.number
         defer {
@@ -93,7 +93,7 @@ extension SimulatedRadio {
             throw .pairingFailed("there is no user on this side to confirm it")
         }
         let security = try await onLink(id) { @concurrent [clock] () throws(BLEError) in
-            try await Self.negotiate(id, definition.pairing, capability, agent, isRequested: isRequested, clock)
+            try await Self.negotiate(id, method, capability, agent, isRequested: isRequested, clock)
         }
         peripherals[id]?.bond = SimulatedBond(security: security)
         peripherals[id]?.link?.security = security
@@ -202,7 +202,7 @@ extension SimulatedRadio {
     func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link?.isPairing == true }
 
     func setPairing(_ method: SimulatedPairing, _ id: Peripheral.ID) {
-        peripherals[id]?.definition.pairing = method
+        peripherals[id]?.pairing = method
     }
 
     /// Removes the peripheral's half of the bond, which this machine does not notice.

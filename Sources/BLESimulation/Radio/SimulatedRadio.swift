@@ -102,13 +102,15 @@ public actor SimulatedRadio {
     /// Adds a peripheral in range, which starts to advertise. A definition without an address gets one.
     ///
     /// - Precondition: The definition's address is a device address that no peripheral of this radio has.
-    public func add(_ definition: PeripheralDefinition) -> SimulatedPeripheral {
+    public func add(
+        _ definition: PeripheralDefinition, pairing: SimulatedPairing = .justWorks
+    ) -> SimulatedPeripheral {
         var definition = definition
         let id = definition.address.map { Peripheral.ID(rawValue: $0) } ?? unusedID()
         precondition(id.isAddress, "“\(id)” is not a device address, such as F0:F1:F2:F3:F4:F5")
         precondition(peripherals[id] == nil, "the radio already has a peripheral with the address \(id)")
         definition.address = id.rawValue
-        peripherals[id] = SimulatedDevice(definition: definition)
+        peripherals[id] = SimulatedDevice(definition: definition, pairing: pairing)
         accept(definition.channels, id)
         updateAdvertising(id)
         return SimulatedPeripheral(id: id, radio: self)

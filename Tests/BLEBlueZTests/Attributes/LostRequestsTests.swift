@@ -40,7 +40,7 @@ struct LostRequestsTests {
                     CharacteristicDefinition(
                         secret.key.characteristic, [.read, .write, .notify], security: .encrypted, value: [2]),
                 ])
-        ], pairing: .justWorks)
+        ])
 
     /// A central on a bluetoothd that loses requests, and a safe with attributes for which it must be paired with.
     private struct World {

@@ -7,17 +7,17 @@ import Waiting
 /// What each subscriber has yet to confirm, and who waits for it.
 final class SubscriberValuesTests {
     private static let attribute = ServedAttribute(application: 1, service: 0, characteristic: 0)
-    private static let one = SubscriberKey(
+    private static let one = AttributeOfCentral(
         attribute: attribute, central: Peripheral.ID(rawValue: "C0:00:00:00:0A:01"))
-    private static let other = SubscriberKey(
+    private static let other = AttributeOfCentral(
         attribute: attribute, central: Peripheral.ID(rawValue: "C0:00:00:00:0A:02"))
-    private static let all = SubscriberKey(attribute: attribute)
+    private static let all = AttributeOfCentral(attribute: attribute)
 
     private var values = SubscriberValues()
 
     private func apply<Value>(_ change: (inout SubscriberValues) -> Value) -> Value { change(&values) }
 
-    private func indicate(to key: SubscriberKey, _ central: Peripheral.ID? = nil) -> Outcome<Void> {
+    private func indicate(to key: AttributeOfCentral, _ central: Peripheral.ID? = nil) -> Outcome<Void> {
         let outcome = Outcome<Void>()
         values.indicate(to: central ?? key.central, as: key, at: .zero, outcome)
         if key.central != nil { values.sent(to: key, at: .zero) }

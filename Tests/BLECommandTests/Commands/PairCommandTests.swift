@@ -12,7 +12,7 @@ struct PairCommandTests {
     /// A bus, and a lock behind its daemon.
     private func makeWorld(_ method: SimulatedPairing) async throws -> (world: BlueZWorld, lock: SimulatedPeripheral) {
         let world = try await BlueZWorld()
-        return (world, await world.radio.add(.lock(method)))
+        return (world, await world.radio.add(.lock(), pairing: method))
     }
 
     @Test func `what just works asks nothing`() async throws {

@@ -94,7 +94,7 @@ struct OutputSchemaTests {
 
     @Test func `prompts of a pairing are, too`() async throws {
         let world = try await BlueZWorld()
-        _ = await world.radio.add(.lock(.display(Passkey(42)!)))
+        _ = await world.radio.add(.lock(), pairing: .display(Passkey(42)!))
         let result = try await world.ble("pair", "Lock", "--json", input: "none\n").run()
         #expect(result.status == 21)
         try check(result.errors, ["prompt", "failure"])

@@ -31,7 +31,7 @@ struct SubscriptionMachineTests {
         #expect(!machine.isOn(attribute))
         let start = machine.start(first.id)
         #expect(start?.attribute == attribute)
-        #expect(start?.usesChannel == false)
+        #expect(start?.usesSocket == false)
         #expect(machine.isOn(attribute))
         let again = machine.start(second.id)
         #expect(again == nil)
@@ -133,10 +133,10 @@ struct SubscriptionMachineTests {
         let result8 = machine.notificationsEnded(of: attribute)
         #expect(result8?.id == id)
         let result9 = machine.start(id)
-        #expect(result9?.usesChannel == false)
+        #expect(result9?.usesSocket == false)
         _ = machine.interrupt()
         let second0 = machine.start(id)
-        #expect(second0?.usesChannel == true)
+        #expect(second0?.usesSocket == true)
         _ = stream
     }
 

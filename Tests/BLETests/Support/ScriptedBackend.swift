@@ -314,7 +314,7 @@ actor ScriptedBackend: CentralBackend {
 
     func resumeNotifications(of characteristic: AttributeID) { resumed.append(characteristic.handle) }
 
-    func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketChannel {
+    func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
         try await answer(.acquireWriting(characteristic.handle))
         return channel
     }

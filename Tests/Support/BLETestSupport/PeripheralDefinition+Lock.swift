@@ -2,7 +2,7 @@ public import BLE
 
 extension PeripheralDefinition {
     /// A peripheral called "Lock", with characteristics that only a paired central can use.
-    public static func lock(_ pairing: SimulatedPairing = .justWorks) -> PeripheralDefinition {
+    public static func lock() -> PeripheralDefinition {
         PeripheralDefinition(
             advertisement: Advertisement(localName: "Lock", rssi: -40),
             services: [
@@ -17,7 +17,7 @@ extension PeripheralDefinition {
                         CharacteristicDefinition(
                             Characteristic.lockSetting.key.characteristic, .write, security: .encrypted),
                     ])
-            ], pairing: pairing)
+            ])
     }
 }
 

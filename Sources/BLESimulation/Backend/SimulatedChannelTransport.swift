@@ -6,7 +6,7 @@ internal import Waiting
 ///
 /// Packets go to the other end at once, and wait there for the reader. As with the credits of a real channel, a sender
 /// waits while many packets wait at the other end.
-final class SimulatedTransport: ChannelTransport {
+final class SimulatedChannelTransport: ChannelTransport {
     let maximumLength: Int
     let maximumReceiveLength: Int
     private let radio: SimulatedRadio
@@ -17,7 +17,7 @@ final class SimulatedTransport: ChannelTransport {
 
     private struct State {
         /// The other end. Nil when either end is closed.
-        var other: SimulatedTransport?
+        var other: SimulatedChannelTransport?
         var arrived: [[UInt8]] = []
         /// The senders that wait until the other end has room for another packet.
         var senders: [Outcome<Void>] = []
@@ -37,9 +37,11 @@ final class SimulatedTransport: ChannelTransport {
     }
 
     /// Creates the two ends of a channel, the first of which receives packets of up to `first` bytes.
-    static func pair(_ radio: SimulatedRadio, first: Int, second: Int) -> (SimulatedTransport, SimulatedTransport) {
-        let one = SimulatedTransport(radio, maximumLength: second, maximumReceiveLength: first)
-        let other = SimulatedTransport(radio, maximumLength: first, maximumReceiveLength: second)
+    static func pair(_ radio: SimulatedRadio, first: Int, second: Int) -> (
+        SimulatedChannelTransport, SimulatedChannelTransport
+    ) {
+        let one = SimulatedChannelTransport(radio, maximumLength: second, maximumReceiveLength: first)
+        let other = SimulatedChannelTransport(radio, maximumLength: first, maximumReceiveLength: second)
         one.state.withLock { $0.other = other }
         other.state.withLock { $0.other = one }
         return (one, other)
@@ -82,7 +84,7 @@ final class SimulatedTransport: ChannelTransport {
     private func pump(isDraining: Bool = false) {
         radio.assertIsolated()
         while true {
-            let next: (packet: [UInt8], deliver: @Sendable ([UInt8]) -> Bool, other: SimulatedTransport?)? =
+            let next: (packet: [UInt8], deliver: @Sendable ([UInt8]) -> Bool, other: SimulatedChannelTransport?)? =
                 state.withLock { state in
                     guard let deliver = state.deliver, isDraining || !state.isPaused, !state.arrived.isEmpty else {
                         return nil

@@ -4,7 +4,7 @@ internal import Waiting
 
 /// A channel for writes without response. Packets wait in memory until the radio's executor sends them to the
 /// peripheral.
-final class SimulatedChannel: PacketChannel {
+final class SimulatedSink: PacketSink {
     let maximumLength: Int
     private let onPackets: @Sendable () -> Void
     private let onClose: @Sendable () -> Void

@@ -4,7 +4,7 @@ internal import Synchronization
 internal import Waiting
 
 /// An L2CAP channel over a socket.
-final class SocketTransport: ChannelTransport {
+final class SocketChannelTransport: ChannelTransport {
     let maximumLength: Int
     let maximumReceiveLength: Int
     private let socket: PacketSocket

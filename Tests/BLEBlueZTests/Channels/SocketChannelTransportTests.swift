@@ -13,13 +13,13 @@ import Testing
 #endif
 
 /// How a channel over a socket ends.
-@Suite(.hangLimit) struct SocketTransportTests {
+@Suite(.hangLimit) struct SocketChannelTransportTests {
     private let loop = EventLoop(name: "channels")
 
     /// Opens a channel over a socket. Returns how it ends.
     private func end(_ descriptor: FileDescriptor, linkError: BLEError? = nil) async -> BLEError? {
         let socket = ChannelSocket(descriptor, sendLength: 23, receiveLength: 100)
-        let transport = SocketTransport(socket, loop: loop) { linkError }
+        let transport = SocketChannelTransport(socket, loop: loop) { linkError }
         defer { transport.close() }
         return await withCheckedContinuation { continuation in
             loop.perform {
