@@ -82,6 +82,7 @@ struct SimulatedPairingTests {
         clock.advance(by: .seconds(30))
         await expectError(.disconnected) { try await pairing.value }
         #expect(await grip.isPaired == false)
+        await until { await peripheral.connectionState == .disconnected }
     }
 
     @Test func `a pairing that was given up does not stand in the way of others`() async throws {

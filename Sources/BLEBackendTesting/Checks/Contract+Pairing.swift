@@ -24,11 +24,9 @@ extension Contract {
     /// Begins work whose pairing asks a user. When it has ended, no prompt of that pairing is awaited any longer.
     private func failing(
         asking user: PairingUser, _ work: @escaping @Sendable () async throws -> Void
-    ) -> Task<BLEError?, Never> {
-        let task = failing {
-            await user.pairingBegins()
-            try await work()
-        }
+    ) async -> Task<BLEError?, Never> {
+        await user.pairingBegins()
+        let task = failing(work)
         return Task {
             let error = await withTaskCancellationHandler {
                 await task.value
@@ -115,7 +113,7 @@ extension Contract {
     func unansweredQuestion() async throws {
         let user = PairingUser(hesitates: true)
         try await withPairing(.justWorks, .prompting(user)) { strap in
-            let reading = failing(asking: user) { _ = try await strap.read(EchoStrap.secret) }
+            let reading = await failing(asking: user) { _ = try await strap.read(EchoStrap.secret) }
             _ = try await user.until { $0 == .authorize }
             try await peer.loseLink()
             #expect(await reading.value?.code == .disconnected)
@@ -156,7 +154,7 @@ extension Contract {
     func shownPasskey() async throws {
         let user = PairingUser()
         try await withPairing(.keyboard, .prompting(user, capability: .displayOnly)) { strap in
-            let pairing = failing(asking: user) { try await strap.pair() }
+            let pairing = await failing(asking: user) { try await strap.pair() }
             guard case .show(let passkey) = try await user.until({ if case .show = $0 { true } else { false } }) else {
                 return
             }
@@ -222,7 +220,7 @@ extension Contract {
         }
         let user = PairingUser(hesitates: true)
         try await withPairing(.comparison, .prompting(user, capability: .displayYesNo)) { strap in
-            let pairing = failing(asking: user) { try await strap.pair() }
+            let pairing = await failing(asking: user) { try await strap.pair() }
             _ = try await user.until { $0 == .confirm }
             pairing.cancel()
             #expect(await pairing.value?.code == .cancelled)

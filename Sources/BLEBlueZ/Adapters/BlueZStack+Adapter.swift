@@ -64,15 +64,11 @@ extension BlueZStack {
     /// which the capability waits: right behind the one that makes the adapter pairable, which is signaled. If the
     /// adapter is pairable already, as with another agent or `AlwaysPairable`, nothing shows when the capability
     /// arrives.
-    ///
-    /// - Returns: whether the adapter is pairable.
-    func becomesPairable() async -> Bool {
+    func untilPairable() async {
         let path = choice.path
-        return await
-            (try? waits.wait(forObject: path, within: Self.pairableGrace, clock: clock) {
-                () throws(BLEError) in
-                self.tree.adapters[path]?.isPairable == false ? nil : true
-            }) ?? false
+        _ = try? await waits.wait(forObject: path, within: Self.pairableGrace, clock: clock) { () throws(BLEError) in
+            self.tree.adapters[path]?.isPairable == false ? nil : ()
+        }
     }
 
     /// Sets `Alias`.

@@ -91,7 +91,7 @@ actor BlueZAgent: BlueZRole {
         guard let (session, number) = served else { return }
         served = nil
         // A bluetoothd that has stopped must not delay the end.
-        await unregister(session, within: .seconds(1))
+        _ = try? await session.call(manager("UnregisterAgent", .objectPath(path)), timeout: .seconds(1))
         await session.unexport(number)
     }
 
@@ -108,37 +108,22 @@ actor BlueZAgent: BlueZRole {
         do throws(DBusError) {
             let session = try await stack.openSession()
             try await export(session)
-            let isNew = try await register(capability, session)
-            // If the last agent went in the same moment, bluetoothd has not made the adapter pairable.
-            if isNew, await !stack.becomesPairable(), !Task.isCancelled {
-                await unregister(session, within: BlueZStack.promptly)
-                _ = try await register(capability, session)
+            let path = DBusValue.objectPath(self.path)
+            do throws(DBusError) {
+                _ = try await session.call(
+                    manager("RegisterAgent", path, .string(capability.rawValue)), timeout: BlueZStack.promptly)
+            } catch  where error.name == "org.bluez.Error.AlreadyExists" {}
+            if pairing.isDefault {
+                _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZStack.promptly)
             }
+            await stack.untilPairable()
             problem = nil
         } catch {
+            // It is no longer wanted, or begins again with the next bluetoothd.
+            guard !Task.isCancelled else { return }
             problem = error
             logger.info("no agent could be registered, so pairing is not possible", metadata: ["error": "\(error)"])
         }
-    }
-
-    /// Returns whether the agent is new. Otherwise, it is that of the other role on this connection.
-    private func register(_ capability: IOCapability, _ session: BusSession) async throws(DBusError) -> Bool {
-        let path = DBusValue.objectPath(self.path)
-        var isNew = true
-        do throws(DBusError) {
-            _ = try await session.call(
-                manager("RegisterAgent", path, .string(capability.rawValue)), timeout: BlueZStack.promptly)
-        } catch  where error.name == "org.bluez.Error.AlreadyExists" {
-            isNew = false
-        }
-        if pairing.isDefault {
-            _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZStack.promptly)
-        }
-        return isNew
-    }
-
-    private func unregister(_ session: BusSession, within limit: Duration) async {
-        _ = try? await session.call(manager("UnregisterAgent", .objectPath(path)), timeout: limit)
     }
 
     private func manager(_ method: String, _ arguments: DBusValue...) -> MethodCall {

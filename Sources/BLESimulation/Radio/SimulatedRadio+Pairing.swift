@@ -92,8 +92,17 @@ extension SimulatedRadio {
         guard let capability = agent.capability() else {
             throw .pairingFailed("there is no user on this side to confirm it")
         }
-        let security = try await onLink(id) { @concurrent [clock] () throws(BLEError) in
-            try await Self.negotiate(id, method, capability, agent, isRequested: isRequested, clock)
+        let security: AttributeSecurity
+        do throws(BLEError) {
+            security = try await onLink(id) { @concurrent [clock] () throws(BLEError) in
+                try await Self.negotiate(id, method, capability, agent, isRequested: isRequested, clock)
+            }
+        } catch {
+            // After the time limit of a pairing, the kernel ends the link.
+            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.link?.number == link {
+                endLink(id, error)
+            }
+            throw error
         }
         peripherals[id]?.bond = SimulatedBond(security: security)
         peripherals[id]?.link?.security = security

@@ -104,28 +104,6 @@ struct PairingTests {
         await central.shutDown()
     }
 
-    /// bluetoothd compares with the adapter's state of before, which the end of the other agent is about to change.
-    @Test func `an agent that takes the place of another in the same moment makes the adapter pairable`() async throws {
-        let world = try await World()
-        let first = try await world.central()
-        try await first.find(world.grip.id).connect()
-        await world.daemon.hang("Set IO Capability")
-        await first.shutDown()
-        let clock = ManualClock()
-        let second = try await world.bluetooth.makeCentral(.quiet(clock: clock))
-        let lock = try await second.find(world.grip.id)
-        await world.daemon.hang("after RegisterAgent")
-        let connecting = Task { try await lock.connect() }
-        await until { await world.daemon.hungCount >= 2 }
-        await world.daemon.release()
-        await clock.sleepers(1, for: .seconds(1))
-        #expect(await !world.daemon.isPairable)
-        clock.advance(by: .seconds(1))
-        try await connecting.value
-        #expect(await world.daemon.isPairable)
-        await second.shutDown()
-    }
-
     @Test func `an agent is unregistered before its connection to the bus ends`() async throws {
         let world = try await World()
         let central = try await world.central()

@@ -33,7 +33,9 @@ extension FakeBlueZ {
         case (_, nil):
             return .failure(.bluez("DoesNotExist", "Does Not Exist"))
         case ("RequestDefaultAgent", let index?):
-            agents.insert(agents.remove(at: index), at: 0)
+            var order = agents
+            order.insert(order.remove(at: index), at: 0)
+            agents = order
         case (_, let index?):
             agents.remove(at: index)
         }
@@ -46,8 +48,10 @@ extension FakeBlueZ {
         let capability = agents.first?.capability
         // It compares with what the kernel has reported, which may be about to change.
         let setsPairable = isPairable != (capability != nil)
+        let session = session
         Task {
             await waitWhileHanging("Set IO Capability")
+            guard self.session === session else { return }
             if setsPairable {
                 isPairable = capability != nil
                 changed(Self.adapterPath, BlueZ.adapter, ["Pairable": .boolean(isPairable)])
