@@ -20,12 +20,13 @@ extension ServingContract {
     }
 
     func includes() async throws {
-        let (inner, innermost) = (BluetoothUUID(0xFFF0), BluetoothUUID(0xFFF1))
-        // Each service includes a later one.
+        let (inner, innermost, empty) = (BluetoothUUID(0xFFF0), BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
+        // Each service includes a later one, and one has no characteristics.
         let definition = PeripheralDefinition(
             advertisement: Self.advertisement(),
             services: [
                 ServiceDefinition(Self.service, includes: [inner], characteristics: [Self.readable]),
+                ServiceDefinition(empty, characteristics: []),
                 ServiceDefinition(inner, includes: [innermost], characteristics: [Self.notifying]),
                 ServiceDefinition(innermost, characteristics: [Self.readable]),
             ])
@@ -37,6 +38,7 @@ extension ServingContract {
             }
             #expect(included(by: Self.service) == [inner])
             #expect(included(by: inner) == [innermost])
+            #expect(services.first { $0.uuid == empty }?.characteristics.isEmpty == true)
             // The attributes match the definition, independently of their handles.
             #expect(try await remote.read(Self.plain) == [1, 2, 3])
             var events = await host.events().makeAsyncIterator()

@@ -96,6 +96,25 @@ struct RealCommandLineTests {
         #expect(whole.output == "")
     }
 
+    @Test func `channel --listen takes one channel, and refuses the next`() async throws {
+        let arguments = ["channel", "--listen", "--psm", "0x81", "--name", "Listener", "--count", "2"]
+        let tool = Tool(arguments, input: "0a0b\n")
+        let result = try await tool.run { program in
+            try await program.errors.until("accepting a channel at")
+            #expect(
+                Guest.shell(
+                    """
+                    central() { /run/bluez/peerctl central 1 "$@"; }
+                    central connect && number=$(central channel 0x81 | tr -dc '0-9,' | cut -d, -f1) || exit 1
+                    until central channel 0x81 2>&1 | grep -q refused; do sleep 0.1; done
+                    central send "$number" 0102 && central send "$number" 03
+                    """) == 0)
+        }
+        #expect(Guest.shell("/run/bluez/peerctl central 1 reset") == 0)
+        #expect(result.status == 0)
+        #expect(result.output == "0102\n03\n")
+    }
+
     @Test func `an interrupt leaves no link`() async throws {
         let result = try await Tool(["heart-rate", "--json"]).afterFirstLine { program in
             program.send(.interrupt)
