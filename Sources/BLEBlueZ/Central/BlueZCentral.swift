@@ -160,6 +160,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             if let id = id(ofDevice: path) { report(.pairingEnded(id)) }
         case .removed(let path, let address):
             _ = links.takeReason(path)
+            links.forgetEnd(path)
             lostRequests.update(ofDevice: path, objects)
             for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
         case .attributes(let path):

@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 
 extension BlueZCentral {
     /// The maximum time for BlueZ to connect. The central's default deadline is shorter.
@@ -56,6 +57,7 @@ extension BlueZCentral {
     }
 
     private func callConnect(_ peripheral: Peripheral.ID, _ path: String) async throws(BLEError) {
+        try await awaitChannelEnd(path)
         if isConnected(path) { return }
         var connect = BlueZ.call(path, BlueZ.device, "Connect")
         connect.onTurn = { [weak self] in
@@ -64,6 +66,19 @@ extension BlueZCentral {
         }
         _ = try await stack.call(connect, during: .connection, timeout: Self.connecting)
         try await checkLink(path)
+    }
+
+    /// How long bluetoothd may take to handle the end of a link's channel after it has reported the end of the link.
+    private static let channelGrace = Duration.milliseconds(100)
+
+    /// Waits until bluetoothd has handled the end of the last link's channel, of which nothing on the bus tells. With
+    /// it, bluetoothd drops an attempt to connect that has begun meanwhile, and never answers it (`attio_cleanup` in
+    /// its `src/device.c`).
+    private func awaitChannelEnd(_ path: String) async throws(BLEError) {
+        guard let end = links.ends[path] else { return }
+        let rest = Self.channelGrace - (.now - end)
+        if rest > .zero, (try? await stack.loop.clock.sleep(for: rest)) == nil { throw .cancelled }
+        links.forgetEnd(path)
     }
 
     /// Called when `Connect` is about to be sent. The link that it makes belongs to this client. If there is a link
@@ -198,6 +213,7 @@ extension BlueZCentral {
     /// Handles the end of a device's link, or the removal of a connected device.
     func linkEnded(_ path: String, _ address: String, _ end: ObjectTree.LinkEnd?) {
         findLostRequests(path)
+        links.ended(path)
         refusals[path] = nil
         let own = links.takeReason(path)
         let error =

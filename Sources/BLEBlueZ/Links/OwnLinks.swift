@@ -9,6 +9,8 @@ struct OwnLinks {
     private var former: Set<Peripheral.ID> = []
     /// The reasons for links that this client is ending, by the device's path.
     private var reasons: [String: BLEError] = [:]
+    /// When the last link of a device has ended, by the device's path.
+    private(set) var ends: [String: ContinuousClock.Instant] = [:]
 
     /// The maximum number of links from earlier losses to remember.
     private static let capacity = 1000
@@ -45,7 +47,14 @@ struct OwnLinks {
         former = former.count < Self.capacity ? former.union(own.keys) : all
         own = [:]
         reasons = [:]
+        ends = [:]
     }
+
+    /// Records the end of any link of a device.
+    mutating func ended(_ path: String) { ends[path] = .now }
+
+    /// Forgets when the last link of a device has ended.
+    mutating func forgetEnd(_ path: String) { ends[path] = nil }
 
     /// Sets the error with which the end of a device's link is reported.
     mutating func setReason(_ error: BLEError, _ path: String) { reasons[path] = error }

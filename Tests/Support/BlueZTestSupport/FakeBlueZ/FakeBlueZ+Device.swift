@@ -22,6 +22,7 @@ extension FakeBlueZ {
         guard session != nil else { return .failure(.bluez("Failed", "gone")) }
         guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
+        if let ended = devices[id]?.ended { pauses.append(.now - ended) }
         if faults.abortsConnection, let path = devices[id]?.path {
             faults.abortsConnection = false
             changed(path, BlueZ.device, ["Connected": .boolean(true)])

@@ -104,6 +104,8 @@ public actor FakeBlueZ {
     var unmadeSockets: Set<AttributeID> = []
     /// What is exported, by its path, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
+    /// The times between the end of a device's link and the next `Connect`.
+    public internal(set) var pauses: [Duration] = []
     /// How often each method was called.
     public internal(set) var calls: [String: Int] = [:]
     /// The daemon's faults.
@@ -256,6 +258,7 @@ public actor FakeBlueZ {
         endSockets(of: id)
         guard let device = devices[id], device.isConnected else { return }
         devices[id]?.isConnected = false
+        devices[id]?.ended = .now
         devices[id]?.areServicesResolved = false
         devices[id]?.packetLength = nil
         devices[id]?.linkPacketLength = nil

@@ -18,6 +18,8 @@ struct FakeDevice {
     /// The packet length of the link while there is one.
     var linkPacketLength: Int?
     var isConnected = false
+    /// When its last link has ended.
+    var ended: ContinuousClock.Instant?
     /// The capability that this side has on the link.
     var linkCapability: IOCapability?
     /// How many links there have been.

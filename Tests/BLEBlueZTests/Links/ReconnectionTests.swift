@@ -1,0 +1,32 @@
+import BLE
+import BLEBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Testing
+
+/// Connecting again, right after the end of a link.
+@Suite(.startsProcesses, .hangLimit)
+struct ReconnectionTests {
+    /// A bluetoothd that has reported the end of a link has not yet handled that of its channel, with which it drops an
+    /// attempt to connect. Real time, because nothing tells when it has.
+    @Test(arguments: [false, true])
+    func `an attempt to connect waits until the channel of the last link has ended`(_ endsItself: Bool) async throws {
+        let world = try await BlueZWorld()
+        let strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+        let central = try await world.makeCentral(.quiet(clock: ManualClock()))
+        let peripheral = try await central.find(strap.id)
+        try await peripheral.connect()
+        if endsItself {
+            await strap.disconnect()
+            await until { await peripheral.connectionState == .disconnected }
+        } else {
+            try await peripheral.disconnect()
+        }
+        try await peripheral.connect()
+        let pauses = await world.daemon.pauses
+        #expect(pauses.count == 1)
+        #expect(pauses.allSatisfy { $0 >= .milliseconds(100) })
+        await central.shutDown()
+    }
+}
