@@ -75,10 +75,12 @@ extension BlueZCentral {
     /// it, bluetoothd drops an attempt to connect that has begun meanwhile, and never answers it (`attio_cleanup` in
     /// its `src/device.c`).
     private func awaitChannelEnd(_ path: String) async throws(BLEError) {
-        guard let end = links.ends[path] else { return }
-        let rest = Self.channelGrace - (.now - end)
-        if rest > .zero, (try? await stack.loop.clock.sleep(for: rest)) == nil { throw .cancelled }
-        links.forgetEnd(path)
+        // Another link, of another program, may end meanwhile.
+        while let end = links.ends[path] {
+            let rest = Self.channelGrace - (.now - end)
+            guard rest > .zero else { return }
+            guard (try? await stack.loop.clock.sleep(for: rest)) != nil else { throw .cancelled }
+        }
     }
 
     /// Called when `Connect` is about to be sent. The link that it makes belongs to this client. If there is a link
