@@ -51,9 +51,13 @@ extension Central {
         try await values.untilReady(on: number)
     }
 
-    /// The number of the link that is up, and how often services have changed. Nil if none is.
-    func linkVersion(_ id: Peripheral.ID) -> LinkVersion? {
-        links[id].flatMap { link in link.number.map { LinkVersion(number: $0, serviceChanges: link.serviceChanges) } }
+    /// The number of the link that is up, and how often services have changed: nil if none is. And the number of the
+    /// last link after which none follows by itself: nil if one follows.
+    func linkVersion(_ id: Peripheral.ID) -> (version: LinkVersion?, last: Int?) {
+        let link = links[id]
+        let version = link?.number.map { LinkVersion(number: $0, serviceChanges: link?.serviceChanges ?? 0) }
+        if case .maintained = policy(id) { return (version, nil) }
+        return (version, (link?.nextNumber ?? 1) - 1)
     }
 
     /// Performs work that must not wait for another link than that with the number. Throws `disconnected` if that link

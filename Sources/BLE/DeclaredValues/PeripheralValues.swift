@@ -117,16 +117,15 @@ struct ValueUpdater {
     func run(_ events: BoundedStream<ConnectionEvent>) async {
         await withDiscardingTaskGroup { group in
             do throws(BLEError) {
-                var link = await version
+                var link = await present.version
                 if let link { await makeReady(link.number, &group) }
                 for try await event in events {
-                    let now = await version
+                    let (now, last) = await present
                     if now != nil, now == link { continue }
                     if let error = Self.end(of: link, event, now) {
-                        let isMaintained = await isMaintained
-                        if !isMaintained { store.releaseReaders() }
-                        // Callers wait for the link that is up.
-                        store.linkEnded(error, isMaintained: isMaintained || now != nil)
+                        if last != nil { store.releaseReaders() }
+                        // Callers wait for the link that is up, and for one that has come up meanwhile.
+                        store.linkEnded(error, failingThrough: now == nil ? last : nil)
                         link = nil
                     }
                     if let now {
@@ -154,16 +153,8 @@ struct ValueUpdater {
             ? nil : error ?? BLEError(.disconnected, "the link ended", disconnectReason: .unknown)
     }
 
-    /// The link that is up. Nil if none is.
-    private var version: LinkVersion? {
+    private var present: (version: LinkVersion?, last: Int?) {
         get async { await peripheral.central.linkVersion(peripheral.id) }
-    }
-
-    private var isMaintained: Bool {
-        get async {
-            if case .maintained = await peripheral.connectionPolicy { return true }
-            return false
-        }
     }
 
     private func makeReady(_ link: Int, _ group: inout DiscardingTaskGroup) async {
@@ -212,7 +203,7 @@ struct ValueUpdater {
                             let isConnected = await peripheral.connectionState == .connected
                             guard store.gap(in: key, isConnected: isConnected) else { continue }
                             // A value that was read before the gap may have changed in it.
-                            guard value.isRead, store.isReady, let link = await version else { continue }
+                            guard value.isRead, store.isReady, let link = await present.version else { continue }
                             try? await read(key, link.number)
                         }
                     }

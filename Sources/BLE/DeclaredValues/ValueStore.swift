@@ -47,11 +47,11 @@ final class ValueStore: Sendable {
             return lastToken
         }
 
-        /// Removes and returns the callers that wait for the link that is made ready, or all of them.
-        mutating func takeWaiters(all: Bool = false) -> [Outcome<Void>] {
+        /// Removes and returns the callers that wait for a link with at most that number, or for any. Nil for all.
+        mutating func takeWaiters(through last: Int?) -> [Outcome<Void>] {
             let taken = waiters.filter { _, waiter in
-                guard !all, let link, let first = waiter.link else { return true }
-                return first <= link
+                guard let last, let first = waiter.link else { return true }
+                return first <= last
             }
             for token in taken.keys { waiters[token] = nil }
             return taken.values.map(\.outcome)
@@ -112,8 +112,8 @@ final class ValueStore: Sendable {
     }
 
     /// Handles a gap in a key's notifications, and returns whether the value is no longer known. If the gap is that of
-    /// an ended link, the value is forgotten with all others (``linkEnded(_:isMaintained:)``), and a present one is of
-    /// the next link.
+    /// an ended link, the value is forgotten with all others (``linkEnded(_:failingThrough:)``), and a present one
+    /// belongs to the next link.
     func gap(in key: CharacteristicKey, isConnected: Bool) -> Bool {
         state.withLock { state in
             if state.interrupted.remove(key) != nil { return false }
@@ -160,14 +160,14 @@ final class ValueStore: Sendable {
     func fail(_ error: BLEError) {
         let waiters = state.withLock { state in
             state.failure = error
-            return state.takeWaiters()
+            return state.takeWaiters(through: state.link)
         }
         for waiter in waiters { waiter.deliver(.failure(error)) }
     }
 
     /// Fails the waiting callers: no other link follows.
     func endWaits(_ error: BLEError) {
-        for waiter in state.withLock({ $0.takeWaiters(all: true) }) { waiter.deliver(.failure(error)) }
+        for waiter in state.withLock({ $0.takeWaiters(through: nil) }) { waiter.deliver(.failure(error)) }
     }
 
     // MARK: Ready
@@ -194,14 +194,17 @@ final class ValueStore: Sendable {
                 return (key, [])
             }
             state.isReady = true
-            return (nil, state.takeWaiters())
+            return (nil, state.takeWaiters(through: state.link))
         }
         for waiter in waiters { waiter.deliver(.success(())) }
         return erased
     }
 
-    /// Handles the end of the link. Waiting callers keep waiting if another link follows.
-    func linkEnded(_ error: BLEError, isMaintained: Bool) {
+    /// Handles the end of the link.
+    ///
+    /// - Parameter last: the number of the last link so far: the callers that wait for it, or for an earlier one, fail.
+    ///   Nil if they keep waiting, because another link follows.
+    func linkEnded(_ error: BLEError, failingThrough last: Int? = nil) {
         let waiters = state.withLock { state in
             state.isReady = false
             state.failure = nil
@@ -212,7 +215,7 @@ final class ValueStore: Sendable {
                 state.announced = []
                 state.hasLink = false
             }
-            return isMaintained ? [] : state.takeWaiters(all: true)
+            return last.map { state.takeWaiters(through: $0) } ?? []
         }
         for waiter in waiters { waiter.deliver(.failure(error)) }
     }
@@ -224,7 +227,7 @@ final class ValueStore: Sendable {
             state.end = error
             state.values = [:]
             defer { state.observers = [:] }
-            return (state.takeWaiters(all: true), state.observers)
+            return (state.takeWaiters(through: nil), state.observers)
         }
         for waiter in waiters { waiter.deliver(.failure(error)) }
         for observer in observers.values { observer.finish(error) }

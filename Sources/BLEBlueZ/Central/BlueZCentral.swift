@@ -141,6 +141,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             guard let device = ObjectTree.device(ofAttribute: path) else { return }
             sockets.acquisitionEnded(Acquisition(path: path, use: use), Peripheral.ID(devicePath: device))
         case .objectsListed(let isSameStack):
+            links.begin()
             lostRequests.listed(isSameStack ? objects : ObjectTree())
             let known = Set(knownPeripherals().map(\.id))
             for id in formerPeripherals.subtracting(known) { report(.peripheralRemoved(id)) }

@@ -71,14 +71,11 @@ extension BlueZCentral {
     /// How long bluetoothd may take to handle the end of a link's channel after it has reported the end of the link.
     private static let channelGrace = Duration.milliseconds(100)
 
-    /// Waits until bluetoothd has handled the end of the last link's channel, of which nothing on the bus tells. With
-    /// it, bluetoothd drops an attempt to connect that has begun meanwhile, and never answers it (`attio_cleanup` in
-    /// its `src/device.c`).
+    /// Waits until bluetoothd has handled the end of the last link's channel, of which nothing on the bus tells.
     private func awaitChannelEnd(_ path: String) async throws(BLEError) {
+        guard objects.adapters[adapterPath]?.version?.dropsAttempts ?? true else { return }
         // Another link, of another program, may end meanwhile.
-        while let end = links.ends[path] {
-            let rest = Self.channelGrace - (.now - end)
-            guard rest > .zero else { return }
+        while case let rest = Self.channelGrace - links.timeSinceEnd(path), rest > .zero {
             guard (try? await stack.loop.clock.sleep(for: rest)) != nil else { throw .cancelled }
         }
     }
@@ -122,7 +119,11 @@ extension BlueZCentral {
     private func checkLink(_ path: String) async throws(BLEError) {
         try await stack.refresh(path)
         guard let device = objects.devices[path] else { throw gone }
-        guard device.isConnected else { throw BLEError(.disconnected, "the link ended as soon as it was made") }
+        guard device.isConnected else {
+            // It may not have been signaled at all.
+            links.ended(path)
+            throw BLEError(.disconnected, "the link ended as soon as it was made")
+        }
     }
 
     /// The error for a device whose object has disappeared.

@@ -10,7 +10,9 @@ struct OwnLinks {
     /// The reasons for links that this client is ending, by the device's path.
     private var reasons: [String: BLEError] = [:]
     /// When the last link of a device has ended, by the device's path.
-    private(set) var ends: [String: ContinuousClock.Instant] = [:]
+    private var ends: [String: ContinuousClock.Instant] = [:]
+    /// Since when links have been watched. Others may have ended just before.
+    private var beginning = ContinuousClock.now
 
     /// The maximum number of links from earlier losses to remember.
     private static let capacity = 1000
@@ -49,6 +51,12 @@ struct OwnLinks {
         reasons = [:]
         ends = [:]
     }
+
+    /// Records that links are watched from now on.
+    mutating func begin() { beginning = .now }
+
+    /// The time since the last link of a device has ended, at least.
+    func timeSinceEnd(_ path: String) -> Duration { .now - (ends[path] ?? beginning) }
 
     /// Records the end of any link of a device.
     mutating func ended(_ path: String) { ends[path] = .now }

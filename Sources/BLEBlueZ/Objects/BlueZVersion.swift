@@ -18,6 +18,10 @@ struct BlueZVersion: Comparable, CustomStringConvertible {
     /// in its `src/adapter.c` passes two arguments in the wrong order (BlueZ issue 2282).
     var crashesAtServiceFilters: Bool { self == BlueZVersion(5, 87) }
 
+    /// Whether the end of a link's channel drops an attempt to connect that has begun after the end of the link, which
+    /// is then never answered (`attio_cleanup` in its `src/device.c`). From 5.67 on, `Connect` is refused until then.
+    var dropsAttempts: Bool { self < BlueZVersion(5, 67) }
+
     /// Whether a request that waits for the link to be secured is lost with the link, from 5.67 on: the request is in
     /// the channel's own queue (`handle_error_rsp` in its `src/shared/att.c`), which `bt_att_chan_free` drops without
     /// an answer. `read_op` or `write_op` of the attribute in `src/gatt-client.c` then points to freed memory for as

@@ -117,7 +117,7 @@ actor BlueZAgent: BlueZRole {
                 _ = try await session.call(manager("RequestDefaultAgent", path), timeout: BlueZStack.promptly)
             }
             await stack.untilPairable()
-            problem = nil
+            if !Task.isCancelled { problem = nil }
         } catch {
             // It is no longer wanted, or begins again with the next bluetoothd.
             guard !Task.isCancelled else { return }

@@ -29,4 +29,17 @@ struct ReconnectionTests {
         #expect(pauses.allSatisfy { $0 >= .milliseconds(100) })
         await central.shutDown()
     }
+
+    @Test func `a new central waits, too: a link may have ended just before it began`() async throws {
+        let world = try await BlueZWorld()
+        let strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+        for _ in 1...2 {
+            let central = try await world.makeCentral(.quiet(clock: ManualClock()))
+            try await central.find(strap.id).connect()
+            await central.shutDown()
+        }
+        let pauses = await world.daemon.pauses
+        #expect(pauses.count == 1)
+        #expect(pauses.allSatisfy { $0 >= .milliseconds(100) })
+    }
 }

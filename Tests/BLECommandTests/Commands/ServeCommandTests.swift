@@ -52,6 +52,21 @@ struct ServeCommandTests {
         #expect(advertisements == 0)
     }
 
+    @Test func `a large definition that is being loaded can be interrupted`() async throws {
+        let characteristic = #"{"uuid":"fff1","properties":["read"],"value":"00"}"#
+        let service =
+            #"{"uuid":"fff0","characteristics":["# + String(repeating: characteristic + ",", count: 9_999)
+            + characteristic + "]}"
+        let file = FileManager.default.temporaryDirectory.appending(path: "large-\(UUID()).json")
+        try #"{"services":[\#(service),\#(service),\#(service)],"advertisedServices":[]}"#
+            .write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let result = try await world.ble("serve", file.path).run { $0.send(.terminate) }
+        #expect(result.status == 143)
+        #expect(result.output == "")
+        #expect(await world.daemon.servedCounts.applications == 0)
+    }
+
     @Test func `serve sets the values that its input gives`() async throws {
         let tool = world.ble(
             "serve", "battery",

@@ -41,16 +41,16 @@ import Testing
         store.begin()
         // Reported before the end, after it, and on the next link.
         #expect(!store.gap(in: key, isConnected: false))
-        store.linkEnded(error, isMaintained: true)
+        store.linkEnded(error)
         store.begin()
         #expect(store.gap(in: key, isConnected: true))
-        store.linkEnded(error, isMaintained: true)
+        store.linkEnded(error)
         // The next attempt to connect fails.
         #expect(!store.gap(in: key, isConnected: false))
-        store.linkEnded(error, isMaintained: true)
+        store.linkEnded(error)
         store.begin()
         #expect(store.gap(in: key, isConnected: true))
-        store.linkEnded(error, isMaintained: true)
+        store.linkEnded(error)
         store.begin()
         #expect(!store.gap(in: key, isConnected: true))
         #expect(store.gap(in: key, isConnected: true))
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `what was read on a link that has ended is not stored`() {
         let revision = store.revision(of: key)
-        store.linkEnded(BLEError(.disconnected, "gone"), isMaintained: true)
+        store.linkEnded(BLEError(.disconnected, "gone"))
         store.read([1], for: key, since: revision)
         #expect(store.value(key) == nil)
         store.read([2], for: key, since: store.revision(of: key))
