@@ -90,8 +90,8 @@ public actor Central {
     /// The last task that notifies the pairing delegate. The next one waits for it.
     var delegateNotifications: Task<Void, Never>?
     var unhandled = Observers<BLEError>()
-    /// Called for the links of all peripherals.
-    var linkSinks: [Int: @Sendable (LinkEvent) -> Void] = [:]
+    /// The runs that connect by themselves, which are told of the links of all peripherals.
+    var autoConnecting: [Int: AutoConnecting.Run] = [:]
     /// The state of the adapter in use.
     public var adapterState: AdapterState { adapter.state }
 
@@ -270,7 +270,7 @@ public actor Central {
         guard adapter.change(to: state) else { return }
         stateWatch.set(state)
         logger.debug("adapter", metadata: ["state": "\(state)"])
-        tell(.adapterChanged(isOn: state == .poweredOn))
+        for run in autoConnecting.values { run.adapterChanged(isOn: state == .poweredOn) }
         if state == .poweredOn {
             reconcile()
             retryConnections()

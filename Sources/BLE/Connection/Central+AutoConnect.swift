@@ -71,32 +71,19 @@ public struct AutoConnections: AsyncSequence, Sendable {
     }
 }
 
-/// What happens to the link of any peripheral, and to the adapter.
-enum LinkEvent: Sendable {
-    case up(Peripheral.ID)
-    /// - Parameter isRequested: whether this central ended it.
-    case ended(Peripheral.ID, isRequested: Bool)
-    /// This central ended an attempt.
-    case attemptCancelled(Peripheral.ID)
-    case adapterChanged(isOn: Bool)
-}
-
 extension Central {
-    func tell(_ event: LinkEvent) {
-        for sink in linkSinks.values { sink(event) }
-    }
-
-    /// Starts to deliver the discoveries and all link events to a run, in order. Ends with ``endRun(_:)``.
+    /// Starts to tell a run of discoveries, of what happens to links, and of the adapter, in order. Ends with
+    /// ``endRun(_:)``.
     fileprivate func beginRun(
         _ run: AutoConnecting.Run, _ token: Int, _ tracker: DiscoveryTracker, adopting criteria: DiscoveryCriteria
     ) async throws(BLEError) {
         try checkRunning()
-        run.take(.adapterChanged(isOn: adapterState == .poweredOn))
+        run.adapterChanged(isOn: adapterState == .poweredOn)
         for linked in connected(matching: criteria) {
             run.found(linked)
-            if connectionState(linked.peripheral.id) == .connected { run.take(.up(linked.peripheral.id)) }
+            if connectionState(linked.peripheral.id) == .connected { run.linkUp(linked.peripheral.id) }
         }
-        linkSinks[token] = { run.take($0) }
+        autoConnecting[token] = run
         try await scan(
             tracker, token,
             into: Scanning.Sink {
@@ -107,7 +94,7 @@ extension Central {
     }
 
     fileprivate func endRun(_ token: Int) {
-        linkSinks[token] = nil
+        autoConnecting[token] = nil
         endScan(token)
     }
 
@@ -116,7 +103,7 @@ extension Central {
         do throws(BLEError) {
             try await connectToStay(id, timeout: nil, appliesPolicy: false)
             // The link may have been there before.
-            if connectionState(id) == .connected { run.take(.up(id)) }
+            if connectionState(id) == .connected { run.linkUp(id) }
         } catch {
             report(unhandled: error, while: "connecting automatically", of: id)
             run.attemptFailed(id, now: elapsed())
@@ -125,13 +112,13 @@ extension Central {
 }
 
 /// Carries out what an ``AutoConnector`` decides.
-fileprivate struct AutoConnecting: Sendable {
-    let central: Central
-    let criteria: DiscoveryCriteria
-    let minimumRSSI: Int
-    let limit: Int
-    let settling: Duration
-    let staleAfter: Duration
+struct AutoConnecting: Sendable {
+    fileprivate let central: Central
+    fileprivate let criteria: DiscoveryCriteria
+    fileprivate let minimumRSSI: Int
+    fileprivate let limit: Int
+    fileprivate let settling: Duration
+    fileprivate let staleAfter: Duration
 
     /// A run: the decisions, the peripherals to report, and a signal that there may be a new decision.
     final class Run: Sendable {
@@ -167,23 +154,28 @@ fileprivate struct AutoConnecting: Sendable {
             }
         }
 
-        func take(_ event: LinkEvent) {
-            let reported = connector.withLock { connector -> Peripheral.ID? in
-                switch event {
-                case .up(let id): return connector.linkUp(id) ? id : nil
-                case .ended(let id, let isRequested): connector.linkEnded(id, isRequested: isRequested)
-                case .attemptCancelled(let id): connector.attemptCancelled(id)
-                case .adapterChanged(let isOn): connector.adapterChanged(isOn: isOn)
-                }
-                return nil
+        /// Records what a connection has decided, as far as it concerns the link.
+        func take(_ action: ConnectionMachine.Action, of id: Peripheral.ID) {
+            switch action {
+            case .publish(.connected): linkUp(id)
+            case .tell(.linkEnded): decide { $0.linkEnded(id, isRequested: false) }
+            case .tell(.endedHere), .tell(.disconnectFailed): decide { $0.linkEnded(id, isRequested: true) }
+            case .fail(_, .cancelledByDisconnect): decide { $0.attemptCancelled(id) }
+            default: break
             }
-            if let reported { producer.yield(central.peripheral(reported)) }
-            wake()
         }
 
-        func attemptFailed(_ id: Peripheral.ID, now: Duration) {
-            connector.withLock { $0.attemptFailed(id, now: now) }
-            wake()
+        func linkUp(_ id: Peripheral.ID) {
+            if decide({ $0.linkUp(id) }) { producer.yield(central.peripheral(id)) }
+        }
+
+        func adapterChanged(isOn: Bool) { decide { $0.adapterChanged(isOn: isOn) } }
+
+        func attemptFailed(_ id: Peripheral.ID, now: Duration) { decide { $0.attemptFailed(id, now: now) } }
+
+        private func decide<Result: Sendable>(_ event: (inout AutoConnector) -> Result) -> Result {
+            defer { wake() }
+            return connector.withLock { event(&$0) }
         }
 
         func wake() { signal.yield(()) }

@@ -47,33 +47,7 @@ extension Central {
         }
     }
 
-    func disconnect(_ id: Peripheral.ID) async throws(BLEError) {
-        // A cancelled task does not wait, but its link is still ended.
-        if isShutDown { throw .shutDown }
-        if let link = links[id], link.isInScope { link.leaveToUsers() }
-        let outcome = Outcome<Void>()
-        let waiter = token()
-        let deadline = deadline(configuration.operationTimeout, "disconnecting", outcome)
-        defer { deadline.cancel() }
-        // The link is ended even if the caller stops waiting, and is not reestablished automatically.
-        try await wait(on: id, waiter, outcome, limit: configuration.operationTimeout) {
-            $0.disconnect(waiter)
-        } abandon: { _ in
-            []
-        }
-        endStranded(id)
-    }
-
-    /// Ends the streams and the waits for values that depend on the next link, if the link is no longer maintained.
-    func endStranded(_ id: Peripheral.ID) {
-        guard connectionState(id) == .disconnected, !isMaintained(id), let link = links[id] else { return }
-        let error = BLEError(
-            .disconnected, "this program no longer maintains the link", peripheral: id, disconnectReason: .local)
-        finish(link.subscriptions.endAll(), error)
-        link.endWaits(error)
-    }
-
-    private func wait(
+    func wait(
         on id: Peripheral.ID, _ waiter: Int, _ outcome: Outcome<Void>, limit: Duration,
         _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action],
         abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
@@ -107,7 +81,7 @@ extension Central {
         if let link = links[id] { step(link, event) }
     }
 
-    private func step(_ link: Link, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
+    func step(_ link: Link, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
         // After the shutdown, a link that an attempt still holds is not the central's any more.
         guard links[link.id] === link else { return }
         for action in link.send(event) { carryOut(action, for: link) }
@@ -115,12 +89,12 @@ extension Central {
 
     private func carryOut(_ action: ConnectionMachine.Action, for link: Link) {
         let id = link.id
+        for run in autoConnecting.values { run.take(action, of: id) }
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
             link.publish(state)
             stateWatch.set(id, isConnected: state == .connected)
-            if state == .connected { tell(.up(id)) }
             switch state {
             case .connecting: report(.connecting, of: id)
             case .connected: report(.connected, of: id)
@@ -132,12 +106,8 @@ extension Central {
                 ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
             switch event {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
-            case .linkEnded, .endedHere:
-                tell(.ended(id, isRequested: event == .endedHere))
-                report(.disconnected(error), of: id)
-            case .disconnectFailed:
-                tell(.ended(id, isRequested: true))
-                report(.disconnectFailed(error.at(id)), of: id)
+            case .linkEnded, .endedHere: report(.disconnected(error), of: id)
+            case .disconnectFailed: report(.disconnectFailed(error.at(id)), of: id)
             case .waiting: report(.waiting((adapter.error ?? error).at(id)), of: id)
             }
         case .limit(let waiters):
@@ -156,7 +126,6 @@ extension Central {
                 case .disconnect:
                     link.error ?? BLEError(.disconnectionFailed, "the link could not be ended")
                 }
-            if failure == .cancelledByDisconnect { tell(.attemptCancelled(id)) }
             link.deliver(.failure(error), to: waiters)
         case .startAttempt(let number):
             // On a maintained link, the failure of one attempt is what callers of the next should know.
@@ -187,24 +156,10 @@ extension Central {
             link.failOperations(endedHere(id))
             Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
-            let timer = Task { [weak self, clock] in
-                guard (try? await clock.sleep(for: pause)) != nil else { return }
-                await self?.retryIsDue(id)
-            }
-            link.setRetryTimer(timer)
+            link.setRetryTimer(.after(pause, clock: clock, on: self) { $0.step(id) { $0.retryIsDue() } })
         case .cancelRetry:
             link.setRetryTimer(nil)
         }
-    }
-
-    private func retryIsDue(_ id: Peripheral.ID) {
-        // Cancelled only here, in the central: another timer may have been set.
-        guard !Task.isCancelled else { return }
-        step(id) { $0.retryIsDue() }
-    }
-
-    private func endedHere(_ id: Peripheral.ID) -> BLEError {
-        BLEError(.disconnected, "this program has ended the link", peripheral: id, disconnectReason: .local)
     }
 
     // MARK: An attempt
@@ -301,17 +256,6 @@ extension Central {
         return nil
     }
 
-    /// Has the backend end the link that a failed attempt may have made. Returns whether it has done so.
-    private func isDown(_ id: Peripheral.ID) async -> Bool {
-        do throws(BLEError) {
-            try await backend.disconnect(id)
-            return true
-        } catch {
-            logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            return false
-        }
-    }
-
     /// The errors that a later attempt will meet as well.
     private static let permanent: Set<BLEError.Code> = [.invalidArgument, .unauthorized, .notSupported]
 
@@ -336,45 +280,5 @@ extension Central {
             if let lost = links[id]?.loss { throw lost }
             if links[id]?.serviceChanges == changes { return database }
         }
-    }
-
-    private func endLink(_ id: Peripheral.ID, _ reason: BLEError) async {
-        var (reason, failure): (BLEError, BLEError?) = (reason, nil)
-        // At the shutdown, the backend ends its links by itself.
-        guard !isShutDown, let link = links[id] else { return }
-        do throws(BLEError) {
-            try await backend.disconnect(id)
-        } catch {
-            logger.debug("disconnect failed", metadata: ["peripheral": "\(id)", "error": "\(error)"])
-            // A link that has ended by itself meanwhile is down all the same, for its own reason.
-            if link.hasEnded { reason = link.loss ?? reason } else { failure = error }
-        }
-        endUses(of: link, endedHere(id), keepsSubscriptions: false)
-        link.voidServices()
-        link.fail(failure ?? reason)
-        step(link) { $0.disconnectFinished(hasFailed: failure != nil) }
-        removeLinkIfUnused(id)
-    }
-
-    /// Ends everything that uses a link.
-    private func endUses(of link: Link, _ error: BLEError, keepsSubscriptions: Bool) {
-        let ended = link.end(error, keepsSubscriptions: keepsSubscriptions)
-        endPrompts(of: link.id)
-        finish(ended, error)
-    }
-
-    /// Handles a link that ended without a call to disconnect.
-    func linkEnded(_ id: Peripheral.ID, _ error: BLEError) {
-        scanning.refreshLastSeen(id, now: elapsed())
-        guard let link = links[id] else { return }
-        let error = error.at(id)
-        endUses(of: link, error, keepsSubscriptions: link.isMaintained)
-        link.linkLost(error)
-        if link.state == .disconnecting { step(link) { $0.linkLost() } }
-        guard link.state == .connected || link.mayBeUp else { return }
-        link.voidServices()
-        link.fail(error)
-        step(link) { $0.linkLost() }
-        removeLinkIfUnused(id)
     }
 }

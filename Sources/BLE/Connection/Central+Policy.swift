@@ -1,4 +1,5 @@
 internal import Logging
+internal import Waiting
 
 /// Connection policies, idle links, and the handlers of new links.
 extension Central {
@@ -54,17 +55,11 @@ extension Central {
         case .manual where link.hasServed: idle = Self.linger
         case .onDemand, .manual, .maintained: return
         }
-        link.setIdleTimer(
-            Task { [weak self, clock, id = link.id] in
-                guard (try? await clock.sleep(for: idle)) != nil else { return }
-                await self?.releaseIfUnused(id)
-            })
+        link.setIdleTimer(.after(idle, clock: clock, on: self) { [id = link.id] in $0.releaseIfUnused(id) })
     }
 
     private func releaseIfUnused(_ id: Peripheral.ID) {
-        guard !Task.isCancelled, let link = links[id], policy(id) == .manual ? link.hasServed : link.isUnused else {
-            return
-        }
+        guard let link = links[id], policy(id) == .manual ? link.hasServed : link.isUnused else { return }
         logger.debug("disconnecting idle link", metadata: ["peripheral": "\(id)"])
         step(id) { $0.release() }
     }

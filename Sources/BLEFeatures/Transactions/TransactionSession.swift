@@ -185,10 +185,8 @@ public actor TransactionSession<Codec: TransactionCodec> {
     }
 
     func beginGrace(_ id: Int, _ key: Codec.Key) {
-        graces[id] = Task {
-            [weak self, clock = peripheral.central.clock, grace = configuration.lateReplyGrace] in
-            guard (try? await clock.sleep(for: grace)) != nil else { return }
-            await self?.graceEnded(id, key)
+        graces[id] = .after(configuration.lateReplyGrace, clock: peripheral.central.clock, on: self) {
+            $0.graceEnded(id, key)
         }
     }
 

@@ -237,10 +237,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 remedy: "End another advertisement first.")
         }
         let end = parameters.duration.map { duration in
-            Task { [clock = radio.clock, weak self] in
-                guard (try? await clock.sleep(for: duration)) != nil else { return }
-                await self?.advertisingExpired(advertising)
-            }
+            Task.after(duration, clock: radio.clock, on: self) { await $0.advertisingExpired(advertising) }
         }
         advertisements.append((advertising, parameters, end))
         await radio.setHostedAdvertisement(advertisement, id)
