@@ -40,20 +40,20 @@ public protocol PeripheralBackend: Actor {
     ///
     /// - Parameter central: the central to send the value to. Nil for all subscribers.
     func notify(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError)
 
     /// Returns what sends values of a characteristic from any thread. Nil if the stack has no such way: then
     /// ``notify(_:from:to:)`` sends them all.
     ///
     /// - Parameter central: the subscriber to send the values to. Nil for all.
-    func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender?
+    func sender(for attribute: ServedAttribute, to central: DeviceID?) -> ValueSender?
 
     /// Sends a value as an indication, and returns when a central has confirmed it.
     ///
     /// Otherwise like ``notify(_:from:to:)``.
     func indicate(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError)
 
     /// Sends nothing more to a subscriber, whose handler has failed. Called in the backend's isolation.
@@ -64,13 +64,13 @@ public protocol PeripheralBackend: Actor {
     /// - Parameters:
     ///   - central: the subscriber. Nil for those that the stack does not tell apart.
     ///   - error: what a subscription that is not answered yet is rejected with.
-    func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError)
+    func endSubscription(to attribute: ServedAttribute, of central: DeviceID?, _ error: ATTError)
 
     /// Ends the link of a central. Returns when it has ended, which is reported as an event, too. Does nothing if there
     /// is none.
     ///
     /// Throws `notSupported` if the stack cannot.
-    func disconnect(_ central: Peripheral.ID) async throws(BLEError)
+    func disconnect(_ central: DeviceID) async throws(BLEError)
 
     /// Accepts channels. Returns the number at which it does.
     ///
@@ -86,7 +86,7 @@ public protocol PeripheralBackend: Actor {
     ///   - onEnd: called once, in the backend's isolation, if no more channels can be accepted.
     func publishChannel(
         _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        accept: @escaping @Sendable (any ChannelTransport, DeviceID, PSM) -> Void,
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM
 
@@ -110,20 +110,20 @@ extension PeripheralBackend {
     public nonisolated var clock: any Clock<Duration> { ContinuousClock() }
 
     /// Returns nil.
-    public func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? { nil }
+    public func sender(for attribute: ServedAttribute, to central: DeviceID?) -> ValueSender? { nil }
 
     /// Does nothing: the stack has answered the subscription, and the host sends nothing to it.
-    public func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError) {}
+    public func endSubscription(to attribute: ServedAttribute, of central: DeviceID?, _ error: ATTError) {}
 
     /// Throws `notSupported`.
-    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+    public func disconnect(_ central: DeviceID) async throws(BLEError) {
         throw .lacking("ending a central's link")
     }
 
     /// Throws `notSupported`.
     public func publishChannel(
         _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        accept: @escaping @Sendable (any ChannelTransport, DeviceID, PSM) -> Void,
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         throw .lacking("L2CAP channels")
@@ -147,9 +147,9 @@ public struct ValueSender: Sendable {
 package struct AttributeOfCentral: Hashable {
     package let attribute: ServedAttribute
     /// Nil for all centrals, or for those that the stack does not distinguish.
-    package var central: Peripheral.ID?
+    package var central: DeviceID?
 
-    package init(attribute: ServedAttribute, central: Peripheral.ID? = nil) {
+    package init(attribute: ServedAttribute, central: DeviceID? = nil) {
         self.attribute = attribute
         self.central = central
     }
@@ -207,14 +207,14 @@ public enum PeripheralBackendEvent: Sendable {
     /// Advertising has ended: its duration has passed, or the stack has ended it.
     case advertisingEnded(Int, BLEError?)
     /// A central has made a link.
-    case centralConnected(Peripheral.ID)
+    case centralConnected(DeviceID)
     /// A central's link has ended.
-    case centralDisconnected(Peripheral.ID)
+    case centralDisconnected(DeviceID)
     /// A central has subscribed to a characteristic. Without a central, the first of several that the stack does not
     /// tell apart.
-    case subscribed(ServedAttribute, central: Peripheral.ID?, attMTU: Int?)
+    case subscribed(ServedAttribute, central: DeviceID?, attMTU: Int?)
     /// A subscription has ended. Without a central, the last one.
-    case unsubscribed(ServedAttribute, central: Peripheral.ID?)
+    case unsubscribed(ServedAttribute, central: DeviceID?)
 }
 
 /// The event handler, request handlers, logger and clock that a host gives its backend.

@@ -22,17 +22,17 @@ package struct ChannelCounts {
     }
 
     private let limits: ChannelLimits
-    private var counts: [Peripheral.ID: Int] = [:]
+    private var counts: [DeviceID: Int] = [:]
     private var total = 0
     /// The centrals with channels of which one has been refused.
-    private var told: Set<Peripheral.ID> = []
+    private var told: Set<DeviceID> = []
     /// Whether one has been refused because there are too many in total.
     private var isFull = false
 
     package init(_ limits: ChannelLimits) { self.limits = limits }
 
     /// Counts a channel if there is room for it.
-    package mutating func add(_ central: Peripheral.ID) -> Decision {
+    package mutating func add(_ central: DeviceID) -> Decision {
         let own = counts[central] ?? 0
         // Only a central with channels can be beyond its limit, so that `told` is bounded.
         if own > 0, own >= limits.perCentral { return .refused(isFirst: told.insert(central).inserted) }
@@ -47,7 +47,7 @@ package struct ChannelCounts {
     }
 
     /// Records that a channel has been closed.
-    package mutating func remove(_ central: Peripheral.ID) {
+    package mutating func remove(_ central: DeviceID) {
         guard let own = counts[central] else { return }
         total -= 1
         counts[central] = own > 1 ? own - 1 : nil

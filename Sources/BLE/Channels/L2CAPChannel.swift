@@ -13,7 +13,7 @@ internal import Waiting
 /// The channel is closed by ``close()``, with the release of its last reference, by the other side, and with the link.
 public final class L2CAPChannel: Sendable {
     /// The device on the other side.
-    public let peer: Peripheral.ID
+    public let peer: DeviceID
     /// The number under which it was opened.
     public let psm: PSM
     /// The maximum length of a packet that can be sent, in bytes: the MTU of the other side.
@@ -34,7 +34,7 @@ public final class L2CAPChannel: Sendable {
     ///
     /// - Parameter onClose: called once, when the channel has ended.
     init(
-        _ transport: any ChannelTransport, peer: Peripheral.ID, psm: PSM, clock: any Clock<Duration>,
+        _ transport: any ChannelTransport, peer: DeviceID, psm: PSM, clock: any Clock<Duration>,
         timeout: Duration, onClose: @escaping @Sendable (ChannelCore) -> Void
     ) {
         self.transport = transport
@@ -47,7 +47,7 @@ public final class L2CAPChannel: Sendable {
 
     /// Creates a channel that neither a central nor a host keeps account of.
     package convenience init(
-        _ transport: any ChannelTransport, peer: Peripheral.ID, psm: PSM, clock: any Clock<Duration>, timeout: Duration
+        _ transport: any ChannelTransport, peer: DeviceID, psm: PSM, clock: any Clock<Duration>, timeout: Duration
     ) {
         self.init(transport, peer: peer, psm: psm, clock: clock, timeout: timeout) { _ in }
     }

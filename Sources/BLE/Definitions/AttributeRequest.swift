@@ -1,7 +1,7 @@
 /// A central's request to read or write an attribute of this peripheral.
 public struct AttributeRequest: Hashable, Sendable {
     /// The central, by its address. A central with a private address that is not bonded has another one on each link.
-    public var central: Peripheral.ID
+    public var central: DeviceID
     /// The transport of the link, ``Transport/le`` or ``Transport/classic``. Nil if the system does not report it.
     public var transport: Transport?
     /// The ATT MTU of the link, in bytes. Nil if the system does not report it.
@@ -19,7 +19,7 @@ public struct AttributeRequest: Hashable, Sendable {
 
     /// Creates a request.
     public init(
-        central: Peripheral.ID, transport: Transport? = nil, attMTU: Int? = nil, offset: Int = 0,
+        central: DeviceID, transport: Transport? = nil, attMTU: Int? = nil, offset: Int = 0,
         writeType: WriteType? = nil,
         isPrepared: Bool = false, link: CentralLink? = nil
     ) {

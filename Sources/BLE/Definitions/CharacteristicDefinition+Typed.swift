@@ -86,14 +86,14 @@ extension Notifier {
 private final class Notifiers: Sendable {
     private struct State {
         /// The notifiers, by central. Nil for centrals that the system does not distinguish.
-        var notifiers: [Peripheral.ID?: (notifier: Notifier, number: Int)] = [:]
+        var notifiers: [DeviceID?: (notifier: Notifier, number: Int)] = [:]
         var last = 0
     }
 
     private let state = Mutex(State())
 
     /// Returns the notifier for a central.
-    func find(_ central: Peripheral.ID) -> Notifier? {
+    func find(_ central: DeviceID) -> Notifier? {
         state.withLock { ($0.notifiers[central] ?? $0.notifiers[.none])?.notifier }
     }
 
@@ -107,7 +107,7 @@ private final class Notifiers: Sendable {
     }
 
     /// Removes a subscription, unless the central's next one has already replaced it.
-    func remove(_ central: Peripheral.ID?, _ number: Int) {
+    func remove(_ central: DeviceID?, _ number: Int) {
         state.withLock { if $0.notifiers[central]?.number == number { $0.notifiers[central] = nil } }
     }
 }

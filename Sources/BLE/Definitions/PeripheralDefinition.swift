@@ -62,7 +62,7 @@ public struct ServiceDefinition: Sendable {
     public var onDisconnect: DisconnectionHandler?
 
     /// Receives the central whose link has ended.
-    public typealias DisconnectionHandler = @Sendable (Peripheral.ID) async -> Void
+    public typealias DisconnectionHandler = @Sendable (DeviceID) async -> Void
 
     /// Creates the definition of a service.
     public init(
@@ -94,7 +94,7 @@ public struct ServiceDefinition: Sendable {
 
     /// Calls ``onDisconnect`` for the end of a link, in a task of its own that begins at once, so that the call
     /// precedes later requests.
-    package func tellOfDisconnection(of central: Peripheral.ID) {
+    package func tellOfDisconnection(of central: DeviceID) {
         guard let onDisconnect else { return }
         Task.immediate { await onDisconnect(central) }
     }
@@ -252,7 +252,7 @@ public struct Notifier: Sendable {
     /// The clock of the radio that runs the peripheral.
     public let clock: any Clock<Duration>
     /// The central that is subscribed. Nil if the notifier sends to all subscribers.
-    public let central: Peripheral.ID?
+    public let central: DeviceID?
     private let send: @Sendable ([UInt8]) async -> Void
     private let sendConfirmed: (@Sendable ([UInt8]) async throws(BLEError) -> Void)?
 
@@ -262,7 +262,7 @@ public struct Notifier: Sendable {
     ///   - send: sends a value.
     ///   - indicate: sends a value, and returns when it is confirmed. Nil if indications are not supported.
     public init(
-        clock: any Clock<Duration>, central: Peripheral.ID? = nil, send: @escaping @Sendable ([UInt8]) async -> Void,
+        clock: any Clock<Duration>, central: DeviceID? = nil, send: @escaping @Sendable ([UInt8]) async -> Void,
         indicate: (@Sendable ([UInt8]) async throws(BLEError) -> Void)? = nil
     ) {
         self.clock = clock

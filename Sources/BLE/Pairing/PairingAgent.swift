@@ -45,12 +45,12 @@ public struct PairingAgent: Sendable {
     /// Whether it is the default agent of the system. That of a host always is.
     public let isDefault: Bool
     /// Answers a prompt for a peripheral, within 60 s. Cancelling the task ends the prompt.
-    public let answer: @Sendable (Peripheral.ID, PairingPrompt) async -> PairingAnswer
+    public let answer: @Sendable (DeviceID, PairingPrompt) async -> PairingAnswer
 
     /// Creates an agent.
     public init(
         capability: @escaping @Sendable () -> IOCapability?, isDefault: Bool = false,
-        answer: @escaping @Sendable (Peripheral.ID, PairingPrompt) async -> PairingAnswer
+        answer: @escaping @Sendable (DeviceID, PairingPrompt) async -> PairingAnswer
     ) {
         self.capability = capability
         self.isDefault = isDefault

@@ -83,7 +83,7 @@ extension PeripheralHost {
     }
 
     private func open(
-        _ transport: any ChannelTransport, _ psm: PSM, to central: Peripheral.ID, _ publication: Int
+        _ transport: any ChannelTransport, _ psm: PSM, to central: DeviceID, _ publication: Int
     ) {
         guard !isShutDown, let listener = channels[publication] else { return transport.close() }
         // bluetoothd may tell of the link later, or not at all if it is older than this host.
@@ -106,7 +106,7 @@ extension PeripheralHost {
     }
 
     private func forget(
-        _ channel: ChannelCore, _ psm: PSM, to central: Peripheral.ID, _ publication: Int, of definition: Int?
+        _ channel: ChannelCore, _ psm: PSM, to central: DeviceID, _ publication: Int, of definition: Int?
     ) {
         logger.debug("channel closed", metadata: ["central": "\(central)", "psm": "\(psm)"])
         channels.closed(
@@ -114,7 +114,7 @@ extension PeripheralHost {
     }
 
     /// Ends the channels of a central whose link has ended, or all of them.
-    func endChannels(of central: Peripheral.ID? = nil, _ error: BLEError) {
+    func endChannels(of central: DeviceID? = nil, _ error: BLEError) {
         for channel in channels.removeAll(to: central) { channel.finish(.lost(error)) }
     }
 

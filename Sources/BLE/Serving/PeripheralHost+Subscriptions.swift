@@ -2,7 +2,7 @@ internal import Waiting
 
 /// Subscriptions of centrals, and the values that they receive.
 extension PeripheralHost {
-    func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?) {
+    func subscribed(_ attribute: ServedAttribute, _ central: DeviceID?, _ attMTU: Int?) {
         guard let characteristic = characteristic(attribute) else { return }
         if let central { centralConnected(central, attMTU: attMTU) }
         // A further subscriber, with one that the stack does not tell apart: the handler's values reach both.
@@ -45,7 +45,7 @@ extension PeripheralHost {
     /// Handles the end of a handler. After an error, the subscription of its central ends. Otherwise it stays, and the
     /// handler runs anew for the next subscriber, told apart or not. So does the subscription that stands for all: one
     /// of them must not end it for the others.
-    private func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?, _ number: Int) {
+    private func handlerEnded(_ attribute: ServedAttribute, _ central: DeviceID?, _ number: Int) {
         guard let subscription = subscriptions[attribute, central], subscription.number == number,
             !subscription.hasEnded
         else { return }
@@ -58,7 +58,7 @@ extension PeripheralHost {
         backend.assumeIsolated { $0.endSubscription(to: attribute, of: central, rejection) }
     }
 
-    func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
+    func unsubscribed(_ attribute: ServedAttribute, _ central: DeviceID?) {
         guard let ended = subscriptions.remove(attribute, central) else { return }
         ended.end()
         if let subscriber = subscriber(attribute, central, ended.attMTU) { yield(.unsubscribed(subscriber)) }
@@ -75,7 +75,7 @@ extension PeripheralHost {
     }
 
     private func subscriber(
-        _ attribute: ServedAttribute, _ central: Peripheral.ID?, _ attMTU: Int?
+        _ attribute: ServedAttribute, _ central: DeviceID?, _ attMTU: Int?
     ) -> PeripheralHostEvent.Subscriber? {
         guard let place = place(of: attribute) else { return nil }
         return PeripheralHostEvent.Subscriber(
@@ -86,7 +86,7 @@ extension PeripheralHost {
 
     /// Sends a value of a subscription's handler, unless the subscription has ended.
     private func notify(
-        _ value: [UInt8], from attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
+        _ value: [UInt8], from attribute: ServedAttribute, _ central: DeviceID?, number: Int
     ) async {
         guard let subscription = subscriptions[attribute, central], subscription.number == number else { return }
         do throws(BLEError) {
@@ -102,7 +102,7 @@ extension PeripheralHost {
 
     /// Indicates a value of a subscription's handler.
     private func indicate(
-        _ value: [UInt8], from attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
+        _ value: [UInt8], from attribute: ServedAttribute, _ central: DeviceID?, number: Int
     ) async throws(BLEError) {
         guard subscriptions[attribute, central]?.number == number else {
             throw BLEError(.disconnected, "the subscription has ended", attribute: attribute, of: self)
@@ -125,7 +125,7 @@ extension PeripheralHost {
     ///
     /// - Parameter isStored: whether it has just been stored. It then follows those that were stored before it.
     func send(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?, confirmed: Bool = false,
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?, confirmed: Bool = false,
         isStored: Bool = false
     ) async throws(BLEError) {
         try checkRunning()
@@ -196,7 +196,7 @@ extension PeripheralHost {
     }
 
     private func transmit(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
         try await traced("notifying", attribute, central, sends: value) { () throws(BLEError) in
             try await backend.notify(value, from: attribute, to: central)
@@ -209,7 +209,7 @@ extension PeripheralHost {
     /// Returns the length of the longest value that reaches all those that it is for, in bytes, as far as the lengths
     /// of their packets are known.
     private func longestValue(
-        for central: Peripheral.ID?, _ subscribers: [Peripheral.ID?: ServedSubscription]
+        for central: DeviceID?, _ subscribers: [DeviceID?: ServedSubscription]
     ) -> Int {
         let those = central.map { [$0] } ?? subscribers.keys.compactMap(\.self)
         var sizes = those.compactMap { id in subscribers[id]?.attMTU ?? centrals.attMTU(of: id) }

@@ -10,7 +10,7 @@ extension PeripheralHost {
     ///   - written: the value that the central writes.
     ///   - sent: the value that the central receives.
     func traced<Value: Sendable, Failure: Error>(
-        _ name: String, _ attribute: ServedAttribute, _ central: Peripheral.ID?, offset: Int = 0,
+        _ name: String, _ attribute: ServedAttribute, _ central: DeviceID?, offset: Int = 0,
         writes written: [UInt8]? = nil, sends sent: [UInt8]? = nil, _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         guard isTracing else { return try await body() }
@@ -27,7 +27,7 @@ extension PeripheralHost {
 
     /// Returns what sends a subscription's values from any thread, and logs each that it has sent. If nothing is
     /// traced, returns it unchanged.
-    func traced(_ sender: ValueSender?, _ attribute: ServedAttribute, _ central: Peripheral.ID?) -> ValueSender? {
+    func traced(_ sender: ValueSender?, _ attribute: ServedAttribute, _ central: DeviceID?) -> ValueSender? {
         guard isTracing, let sender else { return sender }
         let logger = logger
         let characteristic = place(of: attribute)?.characteristic.description ?? "-"

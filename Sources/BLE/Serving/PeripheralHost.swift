@@ -94,7 +94,7 @@ public actor PeripheralHost {
     public var adapterState: AdapterState { adapter.state }
     /// The devices that have a link to this machine, as far as the system reports them. With BlueZ, these include
     /// peripherals that this machine has connected to.
-    public var connectedCentrals: Set<Peripheral.ID> { centrals.all }
+    public var connectedCentrals: Set<DeviceID> { centrals.all }
 
     var logger: Logger { configuration.logger }
     /// The configuration's clock, or the backend's own, which has the same time.
@@ -186,7 +186,7 @@ public actor PeripheralHost {
     /// With BlueZ, the link ends for all programs; it takes about 2 s. The central may connect again at once.
     ///
     /// Throws `notSupported` if the system cannot end the links of centrals.
-    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+    public func disconnect(_ central: DeviceID) async throws(BLEError) {
         try checkRunning()
         guard centrals.contains(central) else { return }
         try await backend.disconnect(central)
@@ -237,11 +237,11 @@ public actor PeripheralHost {
 
     /// Records what has become known of a central's link. What tells of the central first may be a request, a
     /// subscription or a channel.
-    func centralConnected(_ central: Peripheral.ID, attMTU: Int? = nil) {
+    func centralConnected(_ central: DeviceID, attMTU: Int? = nil) {
         if centrals.add(central, attMTU: attMTU) { yield(.centralConnected(central)) }
     }
 
-    func centralDisconnected(_ central: Peripheral.ID) {
+    func centralDisconnected(_ central: DeviceID) {
         let gone = BLEError(.disconnected, "the central's link ended")
         endChannels(of: central, gone)
         guard centrals.remove(central) else { return }

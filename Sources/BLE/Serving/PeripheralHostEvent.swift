@@ -1,9 +1,9 @@
 /// What happens to a ``PeripheralHost`` and what it serves.
 public enum PeripheralHostEvent: Sendable {
     /// A central has made a link. The host does not know whether it will use the host's services.
-    case centralConnected(Peripheral.ID)
+    case centralConnected(DeviceID)
     /// A central's link has ended.
-    case centralDisconnected(Peripheral.ID)
+    case centralDisconnected(DeviceID)
     /// A central has subscribed.
     case subscribed(Subscriber)
     /// A subscription has ended.
@@ -29,7 +29,7 @@ public enum PeripheralHostEvent: Sendable {
         public let characteristic: BluetoothUUID
         /// The central. Nil if the system does not tell subscribers apart: then the event stands for the first that
         /// subscribes, and the last that ceases to.
-        public let central: Peripheral.ID?
+        public let central: DeviceID?
         /// The ATT MTU of the link, in bytes. Nil if the system does not report it.
         public let attMTU: Int?
     }

@@ -38,7 +38,7 @@ public struct ServedPeripheral: Sendable {
     ///
     /// - Parameter central: the central to send the value to. Nil for all subscribers.
     public func notify<Value>(
-        _ value: Value, from characteristic: Characteristic<Value>, to central: Peripheral.ID? = nil
+        _ value: Value, from characteristic: Characteristic<Value>, to central: DeviceID? = nil
     ) async throws(BLEError) {
         try await host.send(
             try characteristic.coding.encode(value), in: characteristic.key, of: application, to: central,
@@ -53,7 +53,7 @@ public struct ServedPeripheral: Sendable {
     /// Throws `timedOut` if there is none within ``PeripheralHost/Configuration/confirmationTimeout``, or if that
     /// passes while earlier indications wait for theirs, and `disconnected` if the subscribers are gone.
     public func indicate<Value>(
-        _ value: Value, from characteristic: Characteristic<Value>, to central: Peripheral.ID? = nil
+        _ value: Value, from characteristic: Characteristic<Value>, to central: DeviceID? = nil
     ) async throws(BLEError) {
         try await host.send(
             try characteristic.coding.encode(value), in: characteristic.key, of: application, to: central,
@@ -62,8 +62,7 @@ public struct ServedPeripheral: Sendable {
 
     /// Returns the centrals that are subscribed to a characteristic. Contains nil for those that the system does not
     /// tell apart.
-    public func subscribers<Value>(of characteristic: Characteristic<Value>) async throws(BLEError) -> [Peripheral.ID?]
-    {
+    public func subscribers<Value>(of characteristic: Characteristic<Value>) async throws(BLEError) -> [DeviceID?] {
         try await host.subscribers(of: characteristic.key, application)
     }
 }
@@ -112,12 +111,12 @@ extension PeripheralHost {
     }
 
     func send(
-        _ value: [UInt8], in key: CharacteristicKey, of number: Int, to central: Peripheral.ID?, confirmed: Bool
+        _ value: [UInt8], in key: CharacteristicKey, of number: Int, to central: DeviceID?, confirmed: Bool
     ) async throws(BLEError) {
         try await send(value, from: try attribute(key, number), to: central, confirmed: confirmed)
     }
 
-    func subscribers(of key: CharacteristicKey, _ number: Int) throws(BLEError) -> [Peripheral.ID?] {
+    func subscribers(of key: CharacteristicKey, _ number: Int) throws(BLEError) -> [DeviceID?] {
         let attribute = try attribute(key, number)
         return subscriptions[attribute].keys.sorted { ($0?.rawValue ?? "") < ($1?.rawValue ?? "") }
     }

@@ -34,7 +34,7 @@ extension ServingContract {
     }
 
     func endedLinks() async throws {
-        let (ended, end) = AsyncStream.makeStream(of: Peripheral.ID.self, bufferingPolicy: .bufferingNewest(4))
+        let (ended, end) = AsyncStream.makeStream(of: DeviceID.self, bufferingPolicy: .bufferingNewest(4))
         var definition = Self.definition(Self.readable)
         definition.services[0].onDisconnect = { end.yield($0) }
         try await withHost { host in

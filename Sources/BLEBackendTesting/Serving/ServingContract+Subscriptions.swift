@@ -18,7 +18,7 @@ extension ServingContract {
         try await withServed(Self.definition(Self.notifying)) { host, served, remote in
             var events = await host.events().makeAsyncIterator()
             var values = try await remote.notifications(Self.output).makeAsyncIterator()
-            var subscriber: Peripheral.ID?
+            var subscriber: DeviceID?
             try await until(&events) { event in
                 guard case .subscribed(let found) = event else { return false }
                 subscriber = found.central
@@ -28,7 +28,7 @@ extension ServingContract {
             #expect(subscriber == (peer.distinguishesSubscribers ? central : nil))
             #expect(try await served.subscribers(of: Self.output) == [subscriber])
             // A central that has not subscribed receives nothing.
-            let other = Peripheral.ID(rawValue: "C0:00:00:00:0A:0B")
+            let other = DeviceID(rawValue: "C0:00:00:00:0A:0B")
             guard let subscriber else {
                 let refused = await error { try await served.notify([1, 0], from: Self.output, to: other) }
                 #expect(refused?.code == .notSupported)

@@ -4,7 +4,7 @@ internal import Logging
 /// A channel number at which a host accepts channels.
 struct PublishedChannel {
     let options: ChannelOptions
-    let accept: @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+    let accept: @Sendable (any ChannelTransport, DeviceID, PSM) -> Void
     let onEnd: @Sendable (BLEError) -> Void
     /// The address of the adapter at which the host listens; nil while it does not listen.
     var own: ChannelAddress?
@@ -17,7 +17,7 @@ extension BlueZPeripheral {
     /// Listens on an L2CAP socket of the kernel, which outlives bluetoothd.
     public func publishChannel(
         _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        accept: @escaping @Sendable (any ChannelTransport, DeviceID, PSM) -> Void,
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         let own = try ownAddress()
@@ -29,14 +29,14 @@ extension BlueZPeripheral {
 
     private func listen(
         at own: ChannelAddress, _ psm: PSM?, _ options: ChannelOptions, _ publication: Int,
-        _ accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void
+        _ accept: @escaping @Sendable (any ChannelTransport, DeviceID, PSM) -> Void
     ) async throws(BLEError) -> ListeningChannel {
         let listening = try await stack.channelSockets.listen(
             at: own, psm, options, on: stack.loop,
             accept: { [weak self] socket, address, psm in
                 self?.assumeIsolated { peripheral in
                     let device = peripheral.path(ofCentral: address)
-                    accept(peripheral.transport(socket, device: device), Peripheral.ID(devicePath: device), psm)
+                    accept(peripheral.transport(socket, device: device), DeviceID(devicePath: device), psm)
                 }
             },
             onFailure: { [weak self] error, _ in self?.assumeIsolated { $0.listeningFailed(publication, error) } },

@@ -11,7 +11,7 @@ internal import Logging
 actor BlueZAgent: BlueZRole {
     enum Event: Sendable {
         /// The prompts for a peripheral are complete or no longer valid.
-        case ended(Peripheral.ID)
+        case ended(DeviceID)
         /// A prompt was refused, and with it the pairing of the device at that path.
         case refused(String)
     }
@@ -36,7 +36,7 @@ actor BlueZAgent: BlueZRole {
     /// The unanswered prompts, by token, each with the device's path.
     private var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
     private var lastToken = 0
-    private var lastPrompted: Peripheral.ID?
+    private var lastPrompted: DeviceID?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 

@@ -7,7 +7,7 @@ internal import Waiting
 extension BlueZPeripheral {
     /// Sends the value, and waits until a central has confirmed it.
     public func indicate(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
         guard applications[attribute.application] != nil else { throw .lost("the characteristic is not served now") }
         var key = AttributeOfCentral(attribute: attribute)
@@ -27,7 +27,7 @@ extension BlueZPeripheral {
     }
 
     /// Counts a value that was sent over a socket. The central confirms it if it has requested indications.
-    func countUnconfirmed(_ attribute: ServedAttribute, _ central: Peripheral.ID) {
+    func countUnconfirmed(_ attribute: ServedAttribute, _ central: DeviceID) {
         guard applications[attribute.application]?.indicating.contains(attribute) == true else { return }
         values.sent(to: AttributeOfCentral(attribute: attribute, central: central), at: elapsed())
     }
@@ -39,7 +39,7 @@ extension BlueZPeripheral {
     /// confirmations, it reports one if the second arrives before it has reported the first (`sock_io_conf` in its
     /// `src/gatt-database.c`).
     func hasWaitedForConfirmation(
-        by central: Peripheral.ID, _ attribute: ServedAttribute
+        by central: DeviceID, _ attribute: ServedAttribute
     ) async throws(BLEError) -> Bool {
         let key = AttributeOfCentral(attribute: attribute, central: central)
         guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true,
@@ -57,12 +57,12 @@ extension BlueZPeripheral {
     }
 
     /// Handles a confirmation, which bluetoothd reports with the call `Confirm` or over the socket of the central.
-    func confirmed(by central: Peripheral.ID?, _ attribute: ServedAttribute) {
+    func confirmed(by central: DeviceID?, _ attribute: ServedAttribute) {
         values.confirmed(AttributeOfCentral(attribute: attribute, central: central))
     }
 
     /// Fails the indications to a central over its socket, which it can no longer confirm.
-    func withdraw(_ central: Peripheral.ID, from attribute: ServedAttribute) {
+    func withdraw(_ central: DeviceID, from attribute: ServedAttribute) {
         let key = AttributeOfCentral(attribute: attribute, central: central)
         values.forgetUnconfirmed(key)
         values.fail(key, Self.lastIsGone)
@@ -71,7 +71,7 @@ extension BlueZPeripheral {
 
     /// Handles the end of a central's subscription: no `Confirm` follows for values that were signaled to this central
     /// alone, nor, if it was the last subscriber, for values that were signaled to all.
-    func withdrawSignaled(to central: Peripheral.ID, from attribute: ServedAttribute) {
+    func withdrawSignaled(to central: DeviceID, from attribute: ServedAttribute) {
         let isLast = !subscribers.isAnyReached(by: attribute)
         values.failSignaled(attribute, to: central, all: isLast, Self.lastIsGone)
     }

@@ -239,7 +239,7 @@ extension BlueZPeripheral {
         _ options: DBusValue?, _ writeType: WriteType?, _ link: CentralLink? = nil
     ) -> AttributeRequest {
         AttributeRequest(
-            central: Peripheral.ID(devicePath: options?[key: "device"]?.string ?? ""),
+            central: DeviceID(devicePath: options?[key: "device"]?.string ?? ""),
             transport: transport(options?[key: "link"]?.string),
             attMTU: options?[key: "mtu"]?.integer.flatMap { (23...517).contains($0) ? $0 : nil },
             offset: options?[key: "offset"]?.integer ?? 0, writeType: writeType,

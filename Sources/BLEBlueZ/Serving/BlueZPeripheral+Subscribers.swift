@@ -57,7 +57,7 @@ extension BlueZPeripheral {
                 [.unixFD(0), .uint16(UInt16(clamping: request.attMTU ?? 517))], descriptors: [ends.1]))
     }
 
-    private func socketEnded(_ socket: PacketSocket, of central: Peripheral.ID, _ attribute: ServedAttribute) {
+    private func socketEnded(_ socket: PacketSocket, of central: DeviceID, _ attribute: ServedAttribute) {
         guard subscribers.socket(of: central, attribute) === socket else { return }
         let number = subscribers.socketEnded(socket, of: central, attribute)
         // No more confirmations can arrive over the socket.
@@ -66,7 +66,7 @@ extension BlueZPeripheral {
         after(Self.departureTime) { $0.decide(central, attribute, number) }
     }
 
-    private func decide(_ central: Peripheral.ID, _ attribute: ServedAttribute, _ number: Int) {
+    private func decide(_ central: DeviceID, _ attribute: ServedAttribute, _ number: Int) {
         guard subscribers.decide(central, of: attribute, number: number) else { return }
         ended(central, attribute)
     }
@@ -79,7 +79,7 @@ extension BlueZPeripheral {
     }
 
     /// Handles the end of a subscription.
-    private func ended(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
+    private func ended(_ central: DeviceID, _ attribute: ServedAttribute) {
         withdraw(central, from: attribute)
         withdrawSignaled(to: central, from: attribute)
         report(.unsubscribed(attribute, central: central))
@@ -96,7 +96,7 @@ extension BlueZPeripheral {
     // MARK: Links
 
     /// Handles the end of a central's link. bluetoothd closes its sockets.
-    func subscriberLeft(_ central: Peripheral.ID, isBonded: Bool) {
+    func subscriberLeft(_ central: DeviceID, isBonded: Bool) {
         for (attribute, socket) in subscribers.linkEnded(central, isBonded: isBonded) {
             socket?.close()
             ended(central, attribute)
@@ -112,7 +112,7 @@ extension BlueZPeripheral {
     }
 
     /// Handles a new link of a central: a central with a bond may still be subscribed.
-    func subscriberReturned(_ central: Peripheral.ID) {
+    func subscriberReturned(_ central: DeviceID) {
         for attribute in subscribers.linkBegan(central) {
             report(.subscribed(attribute, central: central, attMTU: nil))
         }
@@ -134,7 +134,7 @@ extension BlueZPeripheral {
 
     /// Sends a value to one subscriber, or to all.
     public func notify(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
         guard applications[attribute.application] != nil else { throw .lost("the characteristic is not served now") }
         guard let central else { return try await signal(value, from: attribute) }
@@ -145,7 +145,7 @@ extension BlueZPeripheral {
     ///
     /// - Parameter hasSent: receives the socket that the value was sent over; nil if the value is about to be signaled.
     func send(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID,
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID,
         hasSent: (PacketSocket?) -> Void = { _ in }
     ) async throws(BLEError) -> Bool {
         // A value is for this subscription, not for the central's next one.
@@ -160,7 +160,7 @@ extension BlueZPeripheral {
     }
 
     private func send(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID, _ number: Int?,
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID, _ number: Int?,
         _ hasSent: (PacketSocket?) -> Void
     ) async throws(BLEError) -> Bool {
         while subscribers.number(of: central, attribute) == number {
@@ -220,7 +220,7 @@ extension BlueZPeripheral {
     }
 
     /// Returns a sender of the values of a characteristic, for any thread.
-    public func sender(for attribute: ServedAttribute, to central: Peripheral.ID?) -> ValueSender? {
+    public func sender(for attribute: ServedAttribute, to central: DeviceID?) -> ValueSender? {
         guard let central else { return emitter(of: attribute).map(Self.sender) }
         // Values that are confirmed must be counted in this actor.
         guard let socket = subscribers.socket(of: central, attribute),

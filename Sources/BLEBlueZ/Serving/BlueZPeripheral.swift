@@ -87,7 +87,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     /// The devices whose links are being checked.
     private var checked: Set<String> = []
     /// The devices with a link, by path.
-    private var centrals: [String: Peripheral.ID] = [:]
+    private var centrals: [String: DeviceID] = [:]
     /// The links over which requests have arrived, by the device's path.
     private var links: [String: CentralLink] = [:]
 
@@ -135,7 +135,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     private func connected(_ path: String) {
         guard centrals[path] == nil else { return }
-        let id = Peripheral.ID(devicePath: path)
+        let id = DeviceID(devicePath: path)
         centrals[path] = id
         report(.centralConnected(id))
         subscriberReturned(id)
@@ -206,7 +206,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         case .changed(.disconnected(let path, _, _)): disconnected(path)
         case .changed(.removed(let path, _)):
             disconnected(path)
-            subscribers.forget(Peripheral.ID(devicePath: path))
+            subscribers.forget(DeviceID(devicePath: path))
         case .objectsListed: reportConnected()
         case .changed, .useEnded: break
         }
@@ -214,7 +214,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
 
     /// Reports the end of a link, even if the device was connected before this role started: it may have sent requests.
     private func disconnected(_ path: String) {
-        let central = centrals.removeValue(forKey: path) ?? Peripheral.ID(devicePath: path)
+        let central = centrals.removeValue(forKey: path) ?? DeviceID(devicePath: path)
         links.removeValue(forKey: path)?.end()
         subscriberLeft(central, isBonded: objects.devices[path]?.isBonded == true)
         report(.centralDisconnected(central))
@@ -237,7 +237,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
     }
 
     /// Ends the link for all programs, which takes about 2 s.
-    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+    public func disconnect(_ central: DeviceID) async throws(BLEError) {
         guard let path = knownPath(of: central), isConnected(path) else { return }
         let link = objects.devices[path]?.link
         var disconnect = BlueZ.call(path, BlueZ.device, "Disconnect")

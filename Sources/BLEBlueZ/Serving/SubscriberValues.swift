@@ -8,7 +8,7 @@ struct SubscriberValues {
     private struct Indication {
         let outcome: Outcome<Void>
         /// The central that receives it. Nil for all subscribers.
-        let central: Peripheral.ID?
+        let central: DeviceID?
         /// The number of awaited confirmations, of which the last is for this indication.
         var remaining: Int
     }
@@ -68,7 +68,7 @@ struct SubscriberValues {
 
     /// Adds an indication that is about to be sent to a central, or to all.
     mutating func indicate(
-        to central: Peripheral.ID?, as key: AttributeOfCentral, at now: Duration, _ outcome: Outcome<Void>
+        to central: DeviceID?, as key: AttributeOfCentral, at now: Duration, _ outcome: Outcome<Void>
     ) {
         change(key) { subscriber in
             let earlier = key.central == nil ? 0 : subscriber.unconfirmed.count(at: now)
@@ -129,12 +129,12 @@ struct SubscriberValues {
     mutating func fail(_ key: AttributeOfCentral, _ error: BLEError) { fail(key, error) { _ in true } }
 
     /// Fails the indications to a central, or all of them, among those to the subscribers without sockets.
-    mutating func failSignaled(_ attribute: ServedAttribute, to central: Peripheral.ID, all: Bool, _ error: BLEError) {
+    mutating func failSignaled(_ attribute: ServedAttribute, to central: DeviceID, all: Bool, _ error: BLEError) {
         fail(AttributeOfCentral(attribute: attribute), error) { all || $0 == central }
     }
 
     private mutating func fail(
-        _ key: AttributeOfCentral, _ error: BLEError, where isIncluded: (Peripheral.ID?) -> Bool
+        _ key: AttributeOfCentral, _ error: BLEError, where isIncluded: (DeviceID?) -> Bool
     ) {
         let failed = change(key) { subscriber in
             defer { subscriber.indications.removeAll { isIncluded($0.central) } }

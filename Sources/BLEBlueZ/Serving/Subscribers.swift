@@ -39,28 +39,28 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
 
     /// A subscriber whose socket bluetoothd has closed, or is about to close, because another central's link ended.
     private struct Victim: Sendable {
-        let central: Peripheral.ID
+        let central: DeviceID
         let number: Int
     }
 
-    private var subscribers: [ServedAttribute: [Peripheral.ID: Subscriber]] = [:]
+    private var subscribers: [ServedAttribute: [DeviceID: Subscriber]] = [:]
     private var victims: [ServedAttribute: [Victim]] = [:]
     private var last = 0
 
     // MARK: Subscriptions
 
     /// The number of a central's subscription; nil if there is none.
-    func number(of central: Peripheral.ID, _ attribute: ServedAttribute) -> Int? {
+    func number(of central: DeviceID, _ attribute: ServedAttribute) -> Int? {
         subscribers[attribute]?[central]?.number
     }
 
-    func socket(of central: Peripheral.ID, _ attribute: ServedAttribute) -> Socket? {
+    func socket(of central: DeviceID, _ attribute: ServedAttribute) -> Socket? {
         if case .socket(let socket)? = subscribers[attribute]?[central]?.state { return socket }
         return nil
     }
 
     /// Adds a subscriber. Returns the socket that its new socket replaces.
-    mutating func subscribe(_ central: Peripheral.ID, to attribute: ServedAttribute, _ socket: Socket) -> Socket? {
+    mutating func subscribe(_ central: DeviceID, to attribute: ServedAttribute, _ socket: Socket) -> Socket? {
         let replaced = self.socket(of: central, attribute)
         last += 1
         subscribers[attribute, default: [:]][central] = Subscriber(number: last, state: .socket(socket))
@@ -68,7 +68,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     }
 
     /// Records that bluetoothd has closed a socket. Returns a number if ``decide(_:of:number:)`` must be called soon.
-    mutating func socketEnded(_ socket: Socket, of central: Peripheral.ID, _ attribute: ServedAttribute) -> Int? {
+    mutating func socketEnded(_ socket: Socket, of central: DeviceID, _ attribute: ServedAttribute) -> Int? {
         guard let subscriber = subscribers[attribute]?[central], case .socket(let present) = subscriber.state,
             present === socket
         else { return nil }
@@ -82,7 +82,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
 
     /// Returns whether a subscriber whose socket was closed has unsubscribed, because no other central's link has ended
     /// at about that time.
-    mutating func decide(_ central: Peripheral.ID, of attribute: ServedAttribute, number: Int) -> Bool {
+    mutating func decide(_ central: DeviceID, of attribute: ServedAttribute, number: Int) -> Bool {
         guard let subscriber = subscribers[attribute]?[central], subscriber.number == number,
             case .undecided = subscriber.state
         else { return false }
@@ -91,8 +91,8 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     }
 
     /// Removes the subscribers without a socket after bluetoothd's `StopNotify`. Returns those that have a link.
-    mutating func removeSignaled(_ attribute: ServedAttribute) -> [Peripheral.ID] {
-        var ended: [Peripheral.ID] = []
+    mutating func removeSignaled(_ attribute: ServedAttribute) -> [DeviceID] {
+        var ended: [DeviceID] = []
         for (central, subscriber) in subscribers[attribute] ?? [:] {
             switch subscriber.state {
             case .socket, .undecided: continue
@@ -104,7 +104,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
         return ended
     }
 
-    private mutating func remove(_ central: Peripheral.ID, _ attribute: ServedAttribute) {
+    private mutating func remove(_ central: DeviceID, _ attribute: ServedAttribute) {
         subscribers[attribute]?[central] = nil
         if subscribers[attribute]?.isEmpty == true { subscribers[attribute] = nil }
     }
@@ -115,7 +115,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     ///
     /// For each subscription of a central without a bond, ``departureIsOver(_:)`` must be called a while later.
     mutating func linkEnded(
-        _ central: Peripheral.ID, isBonded: Bool
+        _ central: DeviceID, isBonded: Bool
     ) -> [(attribute: ServedAttribute, socket: Socket?)] {
         var ended: [(ServedAttribute, Socket?)] = []
         for (attribute, present) in subscribers {
@@ -148,7 +148,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     }
 
     /// Records that a central has a link again. Returns the characteristics to which it is still subscribed.
-    mutating func linkBegan(_ central: Peripheral.ID) -> [ServedAttribute] {
+    mutating func linkBegan(_ central: DeviceID) -> [ServedAttribute] {
         let attributes = subscribers.filter { if case .away? = $0.value[central]?.state { true } else { false } }
             .map(\.key)
         for attribute in attributes { subscribers[attribute]?[central]?.state = .signaled }
@@ -156,7 +156,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     }
 
     /// Forgets a central that bluetoothd has forgotten.
-    mutating func forget(_ central: Peripheral.ID) {
+    mutating func forget(_ central: DeviceID) {
         for attribute in Array(subscribers.keys) { remove(central, attribute) }
     }
 
@@ -175,7 +175,7 @@ struct Subscribers<Socket: AnyObject & Sendable>: Sendable {
     // MARK: Values
 
     /// Returns how a value reaches one subscriber.
-    func route(_ attribute: ServedAttribute, to central: Peripheral.ID) -> Route {
+    func route(_ attribute: ServedAttribute, to central: DeviceID) -> Route {
         guard let present = subscribers[attribute], let subscriber = present[central] else { return .nobody }
         switch subscriber.state {
         case .socket(let socket): return .socket(socket)

@@ -41,11 +41,11 @@ extension BlueZRole {
     }
 
     /// Returns the path of a device on the adapter in use; nil if bluetoothd does not know it.
-    func knownPath(of peripheral: Peripheral.ID) -> String? { onStack { $0.path(of: peripheral) } }
+    func knownPath(of peripheral: DeviceID) -> String? { onStack { $0.path(of: peripheral) } }
 
     /// Returns the path of a device on the adapter in use. Throws `peripheralNotFound`, the error for a missing
     /// adapter, and `invalidArgument` for an id that is not an address.
-    func path(of peripheral: Peripheral.ID) throws(BLEError) -> String {
+    func path(of peripheral: DeviceID) throws(BLEError) -> String {
         if let path = knownPath(of: peripheral) { return path }
         guard objects.adapters[adapterPath] != nil else { throw unavailable }
         guard peripheral.isAddress else { throw .notAnAddress(peripheral) }
@@ -55,7 +55,7 @@ extension BlueZRole {
     }
 
     /// Returns the id of a device on the adapter in use.
-    func id(ofDevice path: String) -> Peripheral.ID? { onStack { $0.id(ofDevice: path) } }
+    func id(ofDevice path: String) -> DeviceID? { onStack { $0.id(ofDevice: path) } }
 
     /// Whether a device has a link.
     func isConnected(_ path: String) -> Bool { onStack { $0.tree.devices[path]?.isConnected == true } }

@@ -3,7 +3,7 @@ internal import BLE
 /// Requests, and the key exchange.
 extension MessagePeripheral {
     /// Handles a request, and sends its reply.
-    func answer(_ request: PeripheralSession.Request, _ key: Peripheral.ID?, _ number: Int) async {
+    func answer(_ request: PeripheralSession.Request, _ key: DeviceID?, _ number: Int) async {
         // A request that waited when its session ended does not belong to another session.
         guard !Task.isCancelled, isCurrent(number, key) else { return }
         defer { finish(request, key, number) }
@@ -30,7 +30,7 @@ extension MessagePeripheral {
 
     /// Sends a reply, unless the session has ended.
     private func reply(
-        to request: Message, _ payload: [UInt8], _ key: Peripheral.ID?, _ number: Int,
+        to request: Message, _ payload: [UInt8], _ key: DeviceID?, _ number: Int,
         encode: (inout PeripheralSession, Message) throws -> [UInt8]
     ) throws {
         guard isCurrent(number, key), sessions[key] != nil else { return }
@@ -40,7 +40,7 @@ extension MessagePeripheral {
 
     /// Returns the payload of the reply to a message of the key exchange.
     private func exchange(
-        _ request: Message, _ central: Peripheral.ID, _ key: Peripheral.ID?, _ number: Int
+        _ request: Message, _ central: DeviceID, _ key: DeviceID?, _ number: Int
     ) async throws -> [UInt8]? {
         let begun = generation
         if request.isEncrypted {

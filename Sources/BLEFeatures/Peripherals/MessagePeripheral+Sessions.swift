@@ -6,7 +6,7 @@ extension MessagePeripheral {
     /// A frame to be sent, and its session.
     struct Outgoing: Sendable {
         let frame: [UInt8]
-        let key: Peripheral.ID?
+        let key: DeviceID?
         let number: Int
     }
 
@@ -76,7 +76,7 @@ extension MessagePeripheral {
     }
 
     /// Ends a subscription and its sessions. Returns their centrals.
-    private func endSubscription(_ subscription: Subscription, _ key: Peripheral.ID?) -> [Peripheral.ID] {
+    private func endSubscription(_ subscription: Subscription, _ key: DeviceID?) -> [DeviceID] {
         subscriptions[key] = nil
         subscription.end()
         let ended = sessions.filter { $0.value.subscription == subscription.number }.keys
@@ -86,19 +86,19 @@ extension MessagePeripheral {
 
     /// Ends the session of a central whose link has ended, if its subscription continues: the system does not
     /// distinguish subscribers, and another central may be subscribed.
-    func disconnected(_ central: Peripheral.ID) async {
+    func disconnected(_ central: DeviceID) async {
         guard sessions[central]?.isShared == true else { return }
         claims.remove(central)
         await endSession(central)
     }
 
     /// Ends the session of a central. Its subscription continues.
-    func endSession(_ central: Peripheral.ID) async {
+    func endSession(_ central: DeviceID) async {
         sessions.removeValue(forKey: central)?.end()
         await onStep(.ended(central))
     }
 
-    private func beginSession(_ key: Peripheral.ID?, _ subscription: Int, isShared: Bool) {
+    private func beginSession(_ key: DeviceID?, _ subscription: Int, isShared: Bool) {
         sessions.removeValue(forKey: key)?.end()
         lastNumber += 1
         let number = lastNumber
@@ -114,7 +114,7 @@ extension MessagePeripheral {
     }
 
     /// Loads the keys of earlier pairings, with which a session begins in `firmware` mode.
-    private func loadKeys(_ key: Peripheral.ID?, _ number: Int) async {
+    private func loadKeys(_ key: DeviceID?, _ number: Int) async {
         guard encryption?.mode == .firmware else { return }
         var known: [MessageKey] = []
         var begun: Int
@@ -132,7 +132,7 @@ extension MessagePeripheral {
     }
 
     /// Whether a session is still the current one.
-    func isCurrent(_ number: Int, _ key: Peripheral.ID?) -> Bool { sessions[key]?.number == number }
+    func isCurrent(_ number: Int, _ key: DeviceID?) -> Bool { sessions[key]?.number == number }
 
     // MARK: Requests
 
@@ -166,8 +166,7 @@ extension MessagePeripheral {
 
     /// Admits a request over the shared subscription. If there are too many guests, a central that resumes a known
     /// pairing replaces another guest.
-    private func admit(_ frame: [UInt8], _ central: Peripheral.ID, _ subscription: Int) async -> SessionClaims.Admission
-    {
+    private func admit(_ frame: [UInt8], _ central: DeviceID, _ subscription: Int) async -> SessionClaims.Admission {
         guard let now = subscriptions[.none]?.elapsed() else { return .refused }
         let admission = claims.admit(central, at: now)
         guard admission == .refused, await resumesKnownPairing(frame), !Task.isCancelled,
@@ -186,12 +185,12 @@ extension MessagePeripheral {
     }
 
     /// The time since the subscription of a session began.
-    func elapsed(_ key: Peripheral.ID?) -> Duration? {
+    func elapsed(_ key: DeviceID?) -> Duration? {
         subscriptions[sessions[key]?.isShared == true ? nil : key]?.elapsed()
     }
 
     /// Ends the handling of a request.
-    func finish(_ request: PeripheralSession.Request, _ key: Peripheral.ID?, _ number: Int) {
+    func finish(_ request: PeripheralSession.Request, _ key: DeviceID?, _ number: Int) {
         guard isCurrent(number, key) else { return }
         sessions[key]?.endHandling()
         if sessions[key]?.isShared == true, let now = subscriptions[.none]?.elapsed() {
@@ -201,7 +200,7 @@ extension MessagePeripheral {
 
     /// Gives the session to a central that has proved an exchange of keys. Returns false if the session belongs to
     /// another central.
-    func claim(_ key: Peripheral.ID?, at now: Duration) async -> Bool {
+    func claim(_ key: DeviceID?, at now: Duration) async -> Bool {
         guard let key, sessions[key]?.isShared == true else { return true }
         guard case .admitted(let former) = claims.prove(key, at: now) else { return false }
         if let former { await endSession(former) }
@@ -211,7 +210,7 @@ extension MessagePeripheral {
     // MARK: Frames
 
     /// Sends a frame after the frames that wait.
-    func deliver(_ frame: [UInt8], _ key: Peripheral.ID?) {
+    func deliver(_ frame: [UInt8], _ key: DeviceID?) {
         guard let session = sessions[key], let subscription = subscriptions[session.isShared ? nil : key] else {
             return
         }

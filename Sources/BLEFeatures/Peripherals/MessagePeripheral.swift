@@ -38,7 +38,7 @@ public actor MessagePeripheral {
         case sendingPart([UInt8])
         /// A central's session has ended, with its subscription or its link, or because another central has claimed
         /// it. Nil if the system does not distinguish subscribers and none had a session.
-        case ended(Peripheral.ID?)
+        case ended(DeviceID?)
     }
 
     private nonisolated let identifiers: Identifiers
@@ -47,12 +47,12 @@ public actor MessagePeripheral {
     let pairings: PairingStore
     let partLength: Int?
     let onStep: @Sendable (Step) async -> Void
-    let mayPair: @Sendable (Peripheral.ID) async -> Bool
+    let mayPair: @Sendable (DeviceID) async -> Bool
     let onRequest: Handler
     /// The subscriptions and sessions, by central. Nil for centrals that the system does not distinguish.
-    var subscriptions: [Peripheral.ID?: Subscription] = [:]
+    var subscriptions: [DeviceID?: Subscription] = [:]
     /// The session without a central sends to all centrals that the system does not distinguish.
-    var sessions: [Peripheral.ID?: PeripheralSession] = [:]
+    var sessions: [DeviceID?: PeripheralSession] = [:]
     nonisolated let notifiers = ReplySubscribers()
     var claims = SessionClaims(needsProof: false)
     var lastNumber = 0
@@ -97,7 +97,7 @@ public actor MessagePeripheral {
         reply: BluetoothUUID = Devices.Configuration.defaultReply,
         company: UInt16 = Devices.Configuration.defaultCompany, writeType: WriteType = .withResponse,
         encryption: MessageEncryption, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
-        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
+        mayPair: @escaping @Sendable (DeviceID) async -> Bool,
         partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
         onRequest: @escaping Handler
     ) {
@@ -126,7 +126,7 @@ public actor MessagePeripheral {
     /// - Parameter mayPair: called before a new pairing. Not called if the configuration has no encryption.
     public init(
         _ configuration: Devices.Configuration, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
-        mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
+        mayPair: @escaping @Sendable (DeviceID) async -> Bool,
         partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
         onRequest: @escaping Handler
     ) {
@@ -140,7 +140,7 @@ public actor MessagePeripheral {
 
     private init(
         _ identifiers: Identifiers, _ writeType: WriteType, _ encryption: MessageEncryption?,
-        _ pairings: any PeripheralPairings, _ mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool,
+        _ pairings: any PeripheralPairings, _ mayPair: @escaping @Sendable (DeviceID) async -> Bool,
         _ partLength: Int?, _ onStep: @escaping @Sendable (Step) async -> Void, _ onRequest: @escaping Handler
     ) {
         self.identifiers = identifiers
@@ -187,7 +187,7 @@ public actor MessagePeripheral {
 
     /// The centrals that are subscribed. If the system does not distinguish them, contains the central that holds the
     /// session, or nil if there is none.
-    public var subscribers: [Peripheral.ID?] {
+    public var subscribers: [DeviceID?] {
         sessions.filter { !$0.value.isShared }.map(\.key) + (subscriptions[.none] == nil ? [] : [claims.holder])
     }
 
@@ -212,11 +212,11 @@ public actor MessagePeripheral {
     ///
     /// Throws `missingKey` for an encrypted message without keys, and `payloadTooLong`. Does nothing if the central has
     /// no session.
-    public func send(_ message: Message, to central: Peripheral.ID) throws(MessageError) {
+    public func send(_ message: Message, to central: DeviceID) throws(MessageError) {
         try enqueue(message, for: central)
     }
 
-    private func enqueue(_ message: Message, for key: Peripheral.ID?) throws(MessageError) {
+    private func enqueue(_ message: Message, for key: DeviceID?) throws(MessageError) {
         guard let frame = try sessions[key]?.encode(message) else { return }
         deliver(frame, key)
     }
@@ -249,7 +249,7 @@ public actor MessagePeripheral {
 
     private func removeObserver(_ token: Int) { observers[token] = nil }
 
-    func report(_ error: any Error, _ central: Peripheral.ID?) {
+    func report(_ error: any Error, _ central: DeviceID?) {
         problemCount += 1
         var problem =
             switch error {

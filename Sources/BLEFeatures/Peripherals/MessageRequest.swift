@@ -9,11 +9,11 @@ public struct MessageRequest: Sendable, Hashable {
     /// Whether the request was encrypted. If so, the reply is encrypted, too.
     public let isEncrypted: Bool
     /// The central that has sent the request.
-    public let central: Peripheral.ID
+    public let central: DeviceID
 
     /// Creates a request, for a test of a handler.
     public init(
-        _ command: MessageCommand, payload: [UInt8] = [], isEncrypted: Bool = false, from central: Peripheral.ID
+        _ command: MessageCommand, payload: [UInt8] = [], isEncrypted: Bool = false, from central: DeviceID
     ) {
         self.command = command
         self.payload = payload

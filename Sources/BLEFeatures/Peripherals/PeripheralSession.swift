@@ -6,7 +6,7 @@ internal import BLE
 /// subscribers.
 struct PeripheralSession {
     /// A waiting request, and its central.
-    typealias Request = (frame: [UInt8], central: Peripheral.ID)
+    typealias Request = (frame: [UInt8], central: DeviceID)
 
     /// The maximum number of waiting requests, and of waiting messages to send.
     static let capacity = 64

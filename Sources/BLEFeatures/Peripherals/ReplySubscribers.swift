@@ -15,7 +15,7 @@ final class ReplySubscribers: Sendable {
 
     private struct State {
         /// The subscriptions, by central. Nil for centrals that the system does not distinguish.
-        var subscribers: [Peripheral.ID?: Subscriber] = [:]
+        var subscribers: [DeviceID?: Subscriber] = [:]
         var lastNumber = 0
     }
 
@@ -32,7 +32,7 @@ final class ReplySubscribers: Sendable {
     }
 
     /// Returns the subscription over which a central receives replies.
-    func find(_ central: Peripheral.ID) -> Subscriber? {
+    func find(_ central: DeviceID) -> Subscriber? {
         state.withLock { $0.subscribers[central] ?? $0.subscribers[.none] }
     }
 

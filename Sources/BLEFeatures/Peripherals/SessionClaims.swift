@@ -20,7 +20,7 @@ struct SessionClaims {
     /// The outcome of a request.
     enum Admission: Hashable {
         /// The request is handled. The session of the given central ends, if its place is taken.
-        case admitted(ending: Peripheral.ID?)
+        case admitted(ending: DeviceID?)
         /// The request is rejected.
         case refused
     }
@@ -37,8 +37,8 @@ struct SessionClaims {
 
     private let needsProof: Bool
     /// The central that holds the session.
-    private(set) var holder: Peripheral.ID?
-    private var members: [Peripheral.ID: Member] = [:]
+    private(set) var holder: DeviceID?
+    private var members: [DeviceID: Member] = [:]
 
     /// - Parameter needsProof: whether only a proved exchange of keys claims the session.
     init(needsProof: Bool) { self.needsProof = needsProof }
@@ -46,8 +46,8 @@ struct SessionClaims {
     /// Handles a request of a central. If it is admitted, ``finish(_:at:)`` or ``remove(_:)`` must follow.
     ///
     /// - Parameter isKnown: whether the request resumes a known pairing.
-    mutating func admit(_ central: Peripheral.ID, at now: Duration, isKnown: Bool = false) -> Admission {
-        var ended: Peripheral.ID?
+    mutating func admit(_ central: DeviceID, at now: Duration, isKnown: Bool = false) -> Admission {
+        var ended: DeviceID?
         if central != holder {
             if let holder, !isIdle(holder, at: now) { return .refused }
             if !needsProof {
@@ -69,14 +69,14 @@ struct SessionClaims {
     }
 
     /// Records that a request has been handled.
-    mutating func finish(_ central: Peripheral.ID, at now: Duration) {
+    mutating func finish(_ central: DeviceID, at now: Duration) {
         members[central]?.requests -= 1
         members[central]?.lastUse = now
     }
 
     /// Gives the session to a central that has proved that it has the keys of an exchange. The session of the former
     /// holder ends. Refused if the holder is not idle, because its proof came first.
-    mutating func prove(_ central: Peripheral.ID, at now: Duration) -> Admission {
+    mutating func prove(_ central: DeviceID, at now: Duration) -> Admission {
         guard let former = holder, former != central else {
             holder = central
             return .admitted(ending: nil)
@@ -88,12 +88,12 @@ struct SessionClaims {
     }
 
     /// Records that the session of a central has ended.
-    mutating func remove(_ central: Peripheral.ID) {
+    mutating func remove(_ central: DeviceID) {
         members[central] = nil
         if holder == central { holder = nil }
     }
 
-    private func isIdle(_ central: Peripheral.ID, at now: Duration) -> Bool {
+    private func isIdle(_ central: DeviceID, at now: Duration) -> Bool {
         guard let member = members[central] else { return true }
         return member.requests == 0 && now - member.lastUse >= Self.idleTime
     }

@@ -21,10 +21,10 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     private let radio: SimulatedRadio
     private let requestTimeout: Duration
     private var context: PeripheralContext?
-    private var id: Peripheral.ID?
+    private var id: DeviceID?
     private var applications: [(number: Int, services: [ServiceDefinition])] = []
     private var advertisements: [(number: Int, parameters: AdvertisingParameters, end: Task<Void, Never>?)] = []
-    private var notifiers: [ServedAttribute: [Peripheral.ID: HostedSubscription]] = [:]
+    private var notifiers: [ServedAttribute: [DeviceID: HostedSubscription]] = [:]
     /// The numbers at which channels are accepted.
     private var publications: [Int: PSM] = [:]
     private var lastNumber = 0
@@ -143,14 +143,14 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Called on the radio's executor.
     private nonisolated func subscribeNow(
-        _ attribute: ServedAttribute, _ central: Peripheral.ID, _ notifier: Notifier
+        _ attribute: ServedAttribute, _ central: DeviceID, _ notifier: Notifier
     ) -> HostedSubscription {
         assumeIsolated { $0.subscribed(attribute, central, notifier) }
     }
 
     /// Reports a subscription, which the host may end at once.
     private func subscribed(
-        _ attribute: ServedAttribute, _ central: Peripheral.ID, _ notifier: Notifier
+        _ attribute: ServedAttribute, _ central: DeviceID, _ notifier: Notifier
     ) -> HostedSubscription {
         lastNumber += 1
         let subscription = HostedSubscription(number: lastNumber, notifier: notifier)
@@ -161,13 +161,13 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     }
 
     /// Ends a subscription whose handler has failed. If the radio has not accepted the subscription yet, it rejects it.
-    public func endSubscription(to attribute: ServedAttribute, of central: Peripheral.ID?, _ error: ATTError) {
+    public func endSubscription(to attribute: ServedAttribute, of central: DeviceID?, _ error: ATTError) {
         guard let central else { return }
         notifiers[attribute]?.removeValue(forKey: central)?.end.deliver(.failure(BLEError(error)))
     }
 
     /// Ends a subscription, unless the next one has replaced it.
-    private func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ number: Int) {
+    private func unsubscribed(_ attribute: ServedAttribute, _ central: DeviceID, _ number: Int) {
         guard notifiers[attribute]?[central]?.number == number else { return }
         notifiers[attribute]?[central] = nil
         context?.handleEvent(.unsubscribed(attribute, central: central))
@@ -182,7 +182,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Delivers a value to subscribers.
     public func notify(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
         for (id, entry) in notifiers[attribute] ?? [:] where central == nil || id == central {
             await entry.notifier.notify(value)
@@ -191,13 +191,13 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Delivers a value to subscribers, which confirm the value at once.
     public func indicate(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID?
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
         try await notify(value, from: attribute, to: central)
     }
 
     /// Ends the link of a central, as if the peripheral disconnected.
-    public func disconnect(_ central: Peripheral.ID) async throws(BLEError) {
+    public func disconnect(_ central: DeviceID) async throws(BLEError) {
         guard let id else { throw .shutDown }
         await radio.disconnectCentral(central, from: id)
     }
@@ -207,7 +207,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// Accepts channels in memory.
     public func publishChannel(
         _ psm: PSM?, _ options: ChannelOptions, as publication: Int,
-        accept: @escaping @Sendable (any ChannelTransport, Peripheral.ID, PSM) -> Void,
+        accept: @escaping @Sendable (any ChannelTransport, DeviceID, PSM) -> Void,
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         guard let id else { throw .shutDown }

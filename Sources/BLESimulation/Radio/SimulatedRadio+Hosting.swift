@@ -5,7 +5,7 @@ extension SimulatedRadio {
     /// Adds a peripheral that serves nothing and does not advertise yet. Returns its id.
     func openHost(
         _ handle: @escaping @Sendable (PeripheralBackendEvent) -> Void
-    ) throws(BLEError) -> Peripheral.ID {
+    ) throws(BLEError) -> DeviceID {
         guard isRunning else {
             throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
         }
@@ -20,14 +20,14 @@ extension SimulatedRadio {
     }
 
     /// Removes the peripheral of a host.
-    func closeHost(_ id: Peripheral.ID) {
+    func closeHost(_ id: DeviceID) {
         hosts[id] = nil
         remove(id)
     }
 
     /// Replaces the services of a host. A central with a link is notified of the change. Its subscriptions remain if
     /// services were only added.
-    func setServices(_ services: [ServiceDefinition], _ id: Peripheral.ID) {
+    func setServices(_ services: [ServiceDefinition], _ id: DeviceID) {
         guard let device = peripherals[id] else { return }
         let before = device.definition.services
         peripherals[id]?.definition.services = services
@@ -41,19 +41,19 @@ extension SimulatedRadio {
     }
 
     /// Changes the advertisement of a host. Nil if it does not advertise.
-    func setHostedAdvertisement(_ advertisement: Advertisement?, _ id: Peripheral.ID) {
+    func setHostedAdvertisement(_ advertisement: Advertisement?, _ id: DeviceID) {
         if let advertisement { setAdvertisement(advertisement, id) }
         setAdvertising(advertisement != nil, id)
     }
 
     /// Ends the link of a central to a host's peripheral.
-    func disconnectCentral(_ central: Peripheral.ID, from id: Peripheral.ID) {
+    func disconnectCentral(_ central: DeviceID, from id: DeviceID) {
         guard let link = peripherals[id]?.link, Self.central(link.port) == central else { return }
         endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
     /// Reports a link to the host of the peripheral, if it has one.
-    func tellHost(_ id: Peripheral.ID, _ port: Int, isConnected: Bool) {
+    func tellHost(_ id: DeviceID, _ port: Int, isConnected: Bool) {
         let central = Self.central(port)
         hosts[id]?(isConnected ? .centralConnected(central) : .centralDisconnected(central))
     }

@@ -33,7 +33,7 @@ struct DaemonEnd {
 
 extension BlueZWorld {
     /// A central that only the daemon knows connects, and subscribes to the first characteristic with sockets.
-    func subscribe(_ central: Peripheral.ID) async throws -> DaemonEnd {
+    func subscribe(_ central: DeviceID) async throws -> DaemonEnd {
         await daemon.pretend(central, isConnected: true)
         return DaemonEnd(try await daemon.pretendToSubscribe(central), daemon.loop)
     }

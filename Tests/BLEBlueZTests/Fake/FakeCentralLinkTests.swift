@@ -14,7 +14,7 @@ import Testing
 /// The links of centrals, as requests name them.
 @Suite(.startsProcesses, .hangLimit)
 struct FakeCentralLinkTests {
-    private static let one = Peripheral.ID(rawValue: "C0:00:00:00:0A:01")
+    private static let one = DeviceID(rawValue: "C0:00:00:00:0A:01")
 
     private enum Event: Equatable {
         case connected, disconnected, subscribed

@@ -15,8 +15,8 @@ import Testing
 @Suite(.startsProcesses, .hangLimit)
 struct FakeSubscriberTests {
     private static let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
-    private static let one = Peripheral.ID(rawValue: "C0:00:00:00:0A:01")
-    private static let other = Peripheral.ID(rawValue: "C0:00:00:00:0A:02")
+    private static let one = DeviceID(rawValue: "C0:00:00:00:0A:01")
+    private static let other = DeviceID(rawValue: "C0:00:00:00:0A:02")
 
     private let world: BlueZWorld
 
@@ -433,7 +433,7 @@ struct FakeSubscriberTests {
 extension BlueZPeripheral {
     /// Sends a value in the turn in which a confirmation has arrived.
     fileprivate func confirmAndNotify(
-        _ value: [UInt8], _ attribute: ServedAttribute, _ central: Peripheral.ID
+        _ value: [UInt8], _ attribute: ServedAttribute, _ central: DeviceID
     ) async throws(BLEError) {
         confirmed(by: central, attribute)
         try await notify(value, from: attribute, to: central)

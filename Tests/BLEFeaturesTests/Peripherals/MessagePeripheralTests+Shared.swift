@@ -8,10 +8,10 @@ import Waiting
 
 /// Centrals that the system does not distinguish, and simultaneous exchanges.
 extension MessagePeripheralTests {
-    private func guest(_ number: Int) -> Peripheral.ID { Peripheral.ID(rawValue: "C0:00:00:00:01:0\(number)") }
+    private func guest(_ number: Int) -> DeviceID { DeviceID(rawValue: "C0:00:00:00:01:0\(number)") }
 
     private func device(
-        _ pairings: [MessageKey] = [], mayPair: @escaping @Sendable (Peripheral.ID) async -> Bool = { _ in true }
+        _ pairings: [MessageKey] = [], mayPair: @escaping @Sendable (DeviceID) async -> Bool = { _ in true }
     ) -> MessagePeripheral {
         MessagePeripheral(
             encryption: Self.encryption, pairings: MemoryPeripheralPairings(pairings), mayPair: mayPair, partLength: 250
@@ -20,7 +20,7 @@ extension MessagePeripheralTests {
 
     /// Sends the first message of an exchange. Returns the central's cipher after the reply.
     private func begin(
-        _ device: MessagePeripheral, from central: Peripheral.ID, resuming key: MessageKey? = nil
+        _ device: MessagePeripheral, from central: DeviceID, resuming key: MessageKey? = nil
     ) async throws -> MessageCipher {
         let (exchange, count) = (KeyExchange(), sent.value.count)
         let request = exchange.request(resuming: key)
@@ -32,7 +32,7 @@ extension MessagePeripheralTests {
     }
 
     @Test(arguments: [nil, one])
-    func `only the central that asks gets the answer that a pairing is unknown`(_ subscriber: Peripheral.ID?)
+    func `only the central that asks gets the answer that a pairing is unknown`(_ subscriber: DeviceID?)
         async throws
     {
         let device = device()

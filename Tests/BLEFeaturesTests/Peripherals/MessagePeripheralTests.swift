@@ -11,8 +11,8 @@ import Waiting
 @Suite(.hangLimit) struct MessagePeripheralTests {
     static let name = MessageCommand(rawValue: 0x0201)
     static let exchange = MessageCommand(rawValue: 0x0103)
-    static let one = Peripheral.ID(rawValue: "C0:00:00:00:00:01")
-    static let other = Peripheral.ID(rawValue: "C0:00:00:00:00:02")
+    static let one = DeviceID(rawValue: "C0:00:00:00:00:01")
+    static let other = DeviceID(rawValue: "C0:00:00:00:00:02")
     static let encryption = MessageEncryption(
         derivation: KeyDerivation(salt: "salt", info: "info"), command: exchange)
 
@@ -20,7 +20,7 @@ import Waiting
 
     /// Subscribes until the task is cancelled. BlueZ before 5.80 does not report which central has subscribed.
     func subscribe(
-        _ device: MessagePeripheral, _ central: Peripheral.ID? = nil, clock: any Clock<Duration> = ContinuousClock()
+        _ device: MessagePeripheral, _ central: DeviceID? = nil, clock: any Clock<Duration> = ContinuousClock()
     ) -> Task<Void, any Error> {
         let characteristic = device.service.characteristics[1]
         let notifier = Notifier(clock: clock, central: central) { part in sent.change { $0.append(part) } }
@@ -29,7 +29,7 @@ import Waiting
     }
 
     func write(
-        _ frame: [UInt8], to device: MessagePeripheral, from central: Peripheral.ID = one, attMTU: Int? = nil
+        _ frame: [UInt8], to device: MessagePeripheral, from central: DeviceID = one, attMTU: Int? = nil
     ) async throws(ATTError) {
         let characteristic = device.service.characteristics[0]
         try await characteristic.onWrite?(frame, AttributeRequest(central: central, attMTU: attMTU))
@@ -92,7 +92,7 @@ import Waiting
     }
 
     @Test(arguments: [nil, other])
-    func `a request without a subscription is rejected at once`(_ subscriber: Peripheral.ID?) async throws {
+    func `a request without a subscription is rejected at once`(_ subscriber: DeviceID?) async throws {
         let device = MessagePeripheral { request, _ in request.payload }
         let request = try Message(Self.name, payload: [1]).encode()
         // Only its answer ends it: no clock runs, and no subscription is made.
@@ -110,7 +110,7 @@ import Waiting
     }
 
     @Test(arguments: [nil, one])
-    func `a request right after the subscription is answered`(_ subscriber: Peripheral.ID?) async throws {
+    func `a request right after the subscription is answered`(_ subscriber: DeviceID?) async throws {
         for _ in 0..<200 {
             let device = MessagePeripheral { request, _ in request.payload }
             let count = sent.value.count

@@ -4,11 +4,11 @@ import Testing
 @testable import BLEFeatures
 
 @Suite struct SessionClaimsTests {
-    private let one = Peripheral.ID(rawValue: "C0:00:00:00:00:01")
-    private let other = Peripheral.ID(rawValue: "C0:00:00:00:00:02")
+    private let one = DeviceID(rawValue: "C0:00:00:00:00:01")
+    private let other = DeviceID(rawValue: "C0:00:00:00:00:02")
     private let idle = SessionClaims.idleTime
 
-    private func guest(_ number: Int) -> Peripheral.ID { Peripheral.ID(rawValue: "C0:00:00:00:01:0\(number)") }
+    private func guest(_ number: Int) -> DeviceID { DeviceID(rawValue: "C0:00:00:00:01:0\(number)") }
 
     @Test func `without a proof, the first request claims the session until it is idle`() {
         var claims = SessionClaims(needsProof: false)

@@ -45,7 +45,7 @@ struct HostChannels {
 
     private var publications: [Int: ChannelPublication] = [:]
     private var served: [Int: Served] = [:]
-    private var open: [Peripheral.ID: [ObjectIdentifier: ChannelCore]] = [:]
+    private var open: [DeviceID: [ObjectIdentifier: ChannelCore]] = [:]
 
     // MARK: Publications
 
@@ -58,20 +58,20 @@ struct HostChannels {
     mutating func unpublish(_ number: Int) -> ChannelPublication? { publications.removeValue(forKey: number) }
 
     /// Counts a channel if there is room for it.
-    mutating func count(_ central: Peripheral.ID, at publication: Int) -> ChannelCounts.Decision? {
+    mutating func count(_ central: DeviceID, at publication: Int) -> ChannelCounts.Decision? {
         publications[publication]?.counts.add(central)
     }
 
     // MARK: Open channels
 
-    mutating func opened(_ channel: ChannelCore, to central: Peripheral.ID) {
+    mutating func opened(_ channel: ChannelCore, to central: DeviceID) {
         open[central, default: [:]][ObjectIdentifier(channel)] = channel
     }
 
     /// Records that a channel has been closed. Its handler, if it has one, may go on for `patience`: the channel may
     /// have received packets that the handler has not taken yet.
     mutating func closed(
-        _ channel: ChannelCore, to central: Peripheral.ID, of publication: Int, _ definition: Int?,
+        _ channel: ChannelCore, to central: DeviceID, of publication: Int, _ definition: Int?,
         patience: Duration, clock: any Clock<Duration>
     ) {
         open[central]?[ObjectIdentifier(channel)] = nil
@@ -87,7 +87,7 @@ struct HostChannels {
     }
 
     /// Removes and returns the channels to a central, or all of them.
-    mutating func removeAll(to central: Peripheral.ID? = nil) -> [ChannelCore] {
+    mutating func removeAll(to central: DeviceID? = nil) -> [ChannelCore] {
         guard let central else {
             defer { open = [:] }
             return open.values.flatMap(\.values)
@@ -114,7 +114,7 @@ struct HostChannels {
 
     /// Records that the handler of a channel has returned. Returns whether its definition is still served.
     mutating func handlerEnded(
-        for channel: ChannelCore, to central: Peripheral.ID, of publication: Int, _ definition: Int
+        for channel: ChannelCore, to central: DeviceID, of publication: Int, _ definition: Int
     ) -> Bool {
         publications[publication]?.counts.remove(central)
         guard let handler = served[definition]?.handlers.removeValue(forKey: ObjectIdentifier(channel)) else {

@@ -6,7 +6,7 @@ struct HostRequests {
         /// The definition that it is for.
         let application: Int
         /// The central that waits for its answer.
-        let central: Peripheral.ID
+        let central: DeviceID
         /// Ends what it waits for: its turn, or its handler, which is cancelled.
         var end: (BLEError) -> Void = { _ in }
         var hasEnded = false
@@ -16,7 +16,7 @@ struct HostRequests {
     /// For each central and attribute, one handler of a write runs at a time.
     var writes = Turns<AttributeOfCentral, Outcome<Void>>()
 
-    mutating func begin(_ number: Int, for application: Int, from central: Peripheral.ID) {
+    mutating func begin(_ number: Int, for application: Int, from central: DeviceID) {
         requests[number] = Request(application: application, central: central)
     }
 
@@ -36,7 +36,7 @@ struct HostRequests {
     }
 
     /// The requests for a definition, from a central, or all of them.
-    func numbers(for application: Int? = nil, from central: Peripheral.ID? = nil) -> [Int] {
+    func numbers(for application: Int? = nil, from central: DeviceID? = nil) -> [Int] {
         requests.filter { _, request in
             request.application == application ?? request.application && request.central == central ?? request.central
         }.map(\.key)

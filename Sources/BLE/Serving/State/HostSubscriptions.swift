@@ -44,21 +44,21 @@ final class SubscriptionState: Sendable {
 
 /// The subscriptions to what a host serves, and the turns of the values that are sent to them.
 struct HostSubscriptions {
-    typealias Place = (attribute: ServedAttribute, central: Peripheral.ID?)
+    typealias Place = (attribute: ServedAttribute, central: DeviceID?)
 
-    private var subscriptions: [ServedAttribute: [Peripheral.ID?: ServedSubscription]] = [:]
+    private var subscriptions: [ServedAttribute: [DeviceID?: ServedSubscription]] = [:]
     /// One indication is on its way at a time, to one central and, under nil, to all.
     var indications = Turns<AttributeOfCentral, Outcome<Void>>()
     /// The stored values that are sent to all subscribers, in the order in which they were stored.
     var storedValues = Turns<ServedAttribute, Outcome<Void>>()
 
     /// The subscription of a central, or under nil that which stands for all.
-    subscript(_ attribute: ServedAttribute, _ central: Peripheral.ID?) -> ServedSubscription? {
+    subscript(_ attribute: ServedAttribute, _ central: DeviceID?) -> ServedSubscription? {
         subscriptions[attribute]?[central]
     }
 
     /// The subscriptions to a characteristic.
-    subscript(_ attribute: ServedAttribute) -> [Peripheral.ID?: ServedSubscription] { subscriptions[attribute] ?? [:] }
+    subscript(_ attribute: ServedAttribute) -> [DeviceID?: ServedSubscription] { subscriptions[attribute] ?? [:] }
 
     /// The subscriptions to the characteristics of a definition, or all of them.
     func all(of application: Int? = nil) -> [Place] {
@@ -68,20 +68,20 @@ struct HostSubscriptions {
     }
 
     /// The subscriptions of a central.
-    func all(of central: Peripheral.ID) -> [Place] {
+    func all(of central: DeviceID) -> [Place] {
         subscriptions.compactMap { attribute, centrals in centrals[central].map { _ in (attribute, central) } }
     }
 
     /// Adds a subscription. Returns the one that it replaces.
     mutating func add(
-        _ subscription: ServedSubscription, to attribute: ServedAttribute, _ central: Peripheral.ID?
+        _ subscription: ServedSubscription, to attribute: ServedAttribute, _ central: DeviceID?
     ) -> ServedSubscription? {
         subscriptions[attribute, default: [:]].updateValue(subscription, forKey: central)
     }
 
     /// Sets the task of a subscription, unless the subscription has ended. Returns whether it has been set.
     mutating func setTask(
-        _ task: Task<Void, Never>, of attribute: ServedAttribute, _ central: Peripheral.ID?, number: Int
+        _ task: Task<Void, Never>, of attribute: ServedAttribute, _ central: DeviceID?, number: Int
     ) -> Bool {
         guard self[attribute, central]?.number == number else { return false }
         subscriptions[attribute]?[central]?.task = task
@@ -89,12 +89,12 @@ struct HostSubscriptions {
     }
 
     /// Records that the handler of a subscription has returned.
-    mutating func handlerEnded(_ attribute: ServedAttribute, _ central: Peripheral.ID?) {
+    mutating func handlerEnded(_ attribute: ServedAttribute, _ central: DeviceID?) {
         subscriptions[attribute]?[central]?.hasEnded = true
     }
 
     /// Removes a subscription. Returns it, to be ended.
-    mutating func remove(_ attribute: ServedAttribute, _ central: Peripheral.ID?) -> ServedSubscription? {
+    mutating func remove(_ attribute: ServedAttribute, _ central: DeviceID?) -> ServedSubscription? {
         let removed = subscriptions[attribute]?.removeValue(forKey: central)
         if subscriptions[attribute]?.isEmpty == true { subscriptions[attribute] = nil }
         return removed

@@ -2,7 +2,7 @@
 struct ServedValues {
     private var stored: [ServedAttribute: [UInt8]] = [:]
     /// The values that centrals are reading in parts.
-    private var snapshots: [ServedAttribute: [Peripheral.ID: [UInt8]]] = [:]
+    private var snapshots: [ServedAttribute: [DeviceID: [UInt8]]] = [:]
 
     /// The value that was stored. Nil for that of the definition. A central that reads in parts receives the rest of
     /// the one that it has begun with.
@@ -24,20 +24,20 @@ struct ServedValues {
     private static let shortestPart = 22
 
     /// Keeps a value for the rest of a read in parts, in place of an earlier one.
-    mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: Peripheral.ID) {
+    mutating func beginReading(_ value: [UInt8], of attribute: ServedAttribute, by central: DeviceID) {
         guard value.count >= Self.shortestPart else { return endReading(attribute, by: central) }
         snapshots[attribute, default: [:]][central] = value
     }
 
     /// Whether a central is reading a value in parts.
-    func isReading(_ attribute: ServedAttribute, by central: Peripheral.ID) -> Bool {
+    func isReading(_ attribute: ServedAttribute, by central: DeviceID) -> Bool {
         snapshots[attribute]?[central] != nil
     }
 
     /// Returns the rest of the value that a central is reading in parts. Nil if it is not reading one. A short rest is
     /// the last part.
     mutating func continueReading(
-        _ attribute: ServedAttribute, by central: Peripheral.ID, from offset: Int
+        _ attribute: ServedAttribute, by central: DeviceID, from offset: Int
     ) -> [UInt8]? {
         guard let value = snapshots[attribute]?[central], offset <= value.count else { return nil }
         if value.count - offset < Self.shortestPart { endReading(attribute, by: central) }
@@ -45,13 +45,13 @@ struct ServedValues {
     }
 
     /// Forgets the value that a central is reading, which it is about to change itself.
-    mutating func endReading(_ attribute: ServedAttribute, by central: Peripheral.ID) {
+    mutating func endReading(_ attribute: ServedAttribute, by central: DeviceID) {
         snapshots[attribute]?[central] = nil
         if snapshots[attribute]?.isEmpty == true { snapshots[attribute] = nil }
     }
 
     /// Forgets the values that a central is reading.
-    mutating func endReading(by central: Peripheral.ID) {
+    mutating func endReading(by central: DeviceID) {
         for attribute in snapshots.keys { endReading(attribute, by: central) }
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// The keys of a lock: made once, kept, resumed, lost.
 @Suite(.hangLimit)
-struct LockPairingTests {
+struct LockKeyTests {
     static let modes = [MessageCipher.Mode.bound, .firmware]
 
     private func unlock(_ device: Device) async throws {

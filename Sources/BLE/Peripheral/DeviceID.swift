@@ -1,0 +1,65 @@
+/// The identity of another device, a peripheral or a central. With BlueZ, it is the device address, such as
+/// `F0:F1:F2:F3:F4:F5`.
+///
+/// An id can be stored, and used again by a later program:
+///
+/// ```swift
+/// let strap = central.peripheral("F0:F1:F2:F3:F4:F5")
+/// print(try await strap.read(.batteryLevel))
+/// ```
+public struct DeviceID: RawRepresentable, Hashable, Codable, Sendable {
+    /// The text.
+    public let rawValue: String
+
+    /// Creates an id from its text. A device address is changed to upper case with colons: `f0-f1-f2-f3-f4-f5` is
+    /// the same device as `F0:F1:F2:F3:F4:F5`. Any other text is kept as it is.
+    public init(rawValue: String) {
+        self.rawValue = Self.address(rawValue) ?? rawValue
+    }
+
+    /// Creates an id from a device address in the usual notation, in upper case with colons.
+    package init(address: String) { rawValue = address }
+
+    /// Whether the text is a device address: six pairs of hexadecimal digits.
+    public var isAddress: Bool { Self.address(rawValue) != nil }
+
+    /// Returns a device address in the usual notation; nil for any other text.
+    private static func address(_ text: String) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(17)
+        for (index, byte) in text.utf8.enumerated() {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9") where index % 3 != 2: bytes.append(byte)
+            case UInt8(ascii: "A")...UInt8(ascii: "F") where index % 3 != 2: bytes.append(byte)
+            case UInt8(ascii: "a")...UInt8(ascii: "f") where index % 3 != 2: bytes.append(byte & ~0x20)
+            case UInt8(ascii: ":") where index % 3 == 2, UInt8(ascii: "-") where index % 3 == 2:
+                bytes.append(UInt8(ascii: ":"))
+            default: return nil
+            }
+            if bytes.count > 17 { return nil }
+        }
+        return bytes.count == 17 ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}
+
+extension DeviceID: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// Creates an id from its text; see ``init(rawValue:)``.
+    public init(stringLiteral text: String) { self.init(rawValue: text) }
+
+    /// The text.
+    public var description: String { rawValue }
+}
+
+extension Peripheral {
+    /// The identity of a peripheral.
+    public typealias ID = DeviceID
+}
+
+extension BLEError {
+    /// The error for an id that a stack of device addresses cannot have.
+    package static func notAnAddress(_ id: DeviceID) -> BLEError {
+        BLEError(
+            .invalidArgument, "“\(id)” is not a device address", peripheral: id, isRetryable: false,
+            remedy: "An address has six pairs of hexadecimal digits: F0:F1:F2:F3:F4:F5.")
+    }
+}
