@@ -1,4 +1,5 @@
 public import BLE
+internal import Synchronization
 
 extension CentralBackend where Self == SimulatedBackend {
     /// A backend on a simulated radio.
@@ -58,6 +59,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Starts to receive advertisements.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        if radio.hasFaults.load(ordering: .relaxed) { _ = try await radio.admit(.scan, at: nil, port) }
         try await radio.setFilter(filter, port)
     }
 
@@ -66,17 +68,21 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Makes a link to a peripheral as soon as the peripheral advertises.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await traced("connect", peripheral) { () throws(BLEError) in try await radio.connect(peripheral, port) }
+        try await perform("connect", .connect, peripheral) { () throws(BLEError) in
+            try await radio.connect(peripheral, port)
+        }
     }
 
     /// Ends the link.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await traced("disconnect", peripheral) { () throws(BLEError) in await radio.disconnect(peripheral, port) }
+        try await perform("disconnect", .disconnect, peripheral) { () throws(BLEError) in
+            await radio.disconnect(peripheral, port)
+        }
     }
 
     /// Returns the services of the definition.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
-        try await traced("discover services", peripheral) { () throws(BLEError) in
+        try await perform("discover services", .discover, peripheral) { () throws(BLEError) in
             try await radio.database(peripheral, port)
         }
     }
@@ -93,7 +99,9 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Returns the signal strength that the test has set.
     public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
-        try await radio.signalStrength(peripheral, port)
+        try await perform("signal strength", .signalStrength, peripheral) { () throws(BLEError) in
+            try await radio.signalStrength(peripheral, port)
+        }
     }
 
     /// Returns some properties, under bluetoothd's names.
@@ -110,19 +118,20 @@ public actor SimulatedBackend: CentralBackend {
             let (radio, port) = (backend.radio, backend.port)
             switch operation {
             case .read(let offset):
-                return try await backend.traced("read", attribute, offset: offset) { () throws(BLEError) in
+                return try await backend.perform("read", .read, attribute, offset: offset) { () throws(BLEError) in
                     try await radio.read(attribute, offset: offset, port)
                 }
             case .write(let value, let type, let offset):
-                try await backend.traced("write", attribute, offset: offset, writes: value) { () throws(BLEError) in
+                try await backend.perform("write", .write, attribute, offset: offset, writes: value) {
+                    () throws(BLEError) in
                     try await radio.write(value, to: attribute, type: type, offset: offset, port)
                 }
             case .readDescriptor:
-                return try await backend.traced("read", attribute) { () throws(BLEError) in
+                return try await backend.perform("read", .read, attribute) { () throws(BLEError) in
                     try await radio.readDescriptor(attribute, port)
                 }
             case .writeDescriptor(let value):
-                try await backend.traced("write", attribute, writes: value) { () throws(BLEError) in
+                try await backend.perform("write", .write, attribute, writes: value) { () throws(BLEError) in
                     try await radio.writeDescriptor(value, to: attribute, port)
                 }
             }
@@ -134,7 +143,7 @@ public actor SimulatedBackend: CentralBackend {
     public func startNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
-        try await traced("subscribe", characteristic) { () throws(BLEError) in
+        try await perform("subscribe", .subscribe, characteristic) { () throws(BLEError) in
             try await radio.subscribe(characteristic, isChannel: false, port) { value in
                 deliver(value)
                 return true
@@ -146,7 +155,7 @@ public actor SimulatedBackend: CentralBackend {
     public func acquireNotifications(
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
-        try await traced("subscribe", characteristic) { () throws(BLEError) in
+        try await perform("subscribe", .subscribe, characteristic) { () throws(BLEError) in
             try await radio.subscribe(characteristic, isChannel: true, port, deliver)
         }
     }
@@ -158,7 +167,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Opens a channel in memory.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
-        try await traced("acquire writing", characteristic) { () throws(BLEError) in
+        try await perform("acquire writing", nil, characteristic) { () throws(BLEError) in
             try await radio.acquireWriting(to: characteristic, port)
         }
     }
@@ -167,26 +176,26 @@ public actor SimulatedBackend: CentralBackend {
     public func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
     ) async throws(BLEError) -> any ChannelTransport {
-        try await traced("channel \(psm)", peripheral) { () throws(BLEError) in
+        try await perform("channel \(psm)", nil, peripheral) { () throws(BLEError) in
             try await radio.openChannel(psm, options, to: peripheral, port)
         }
     }
 
     /// Cancels the definition's subscription handler.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        try await traced("unsubscribe", characteristic) { () throws(BLEError) in
+        try await perform("unsubscribe", nil, characteristic) { () throws(BLEError) in
             await radio.unsubscribe(characteristic, port)
         }
     }
 
     /// Pairs with the definition's pairing method.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await traced("pair", peripheral) { () throws(BLEError) in try await radio.pair(peripheral, port) }
+        try await perform("pair", .pair, peripheral) { () throws(BLEError) in try await radio.pair(peripheral, port) }
     }
 
     /// Removes the bond and the peripheral.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await traced("unpair", peripheral) { () throws(BLEError) in try await radio.unpair(peripheral) }
+        try await perform("unpair", nil, peripheral) { () throws(BLEError) in try await radio.unpair(peripheral) }
     }
 
     /// The same as the radio's.

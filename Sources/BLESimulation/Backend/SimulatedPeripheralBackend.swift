@@ -1,4 +1,6 @@
 public import BLE
+internal import Logging
+internal import Synchronization
 internal import Waiting
 
 extension PeripheralBackend where Self == SimulatedPeripheralBackend {
@@ -82,6 +84,8 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
         guard let context, let id else { throw .shutDown }
         try await radio.checkReady()
+        trace("register", ["services": "\(services.map(\.uuid))"])
+        _ = try await radio.admit(.register, at: id, nil)
         let forwarding = services.enumerated().map { position, service in
             var service = service
             // The host reports ended links itself.
@@ -103,6 +107,10 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     ) -> CharacteristicDefinition {
         // The closures do not capture `self` itself, so that a subscription reaches the host before it is answered.
         weak let backend = self
+        let admit: @Sendable () async throws(ATTError) -> Void = { [radio] () throws(ATTError) in
+            guard radio.hasFaults.load(ordering: .relaxed) else { return }
+            try await backend?.admitRequest()
+        }
         return CharacteristicDefinition(
             characteristic.uuid, characteristic.properties, security: characteristic.security,
             descriptors: characteristic.descriptors.enumerated().map { position, descriptor in
@@ -110,18 +118,24 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 place.descriptor = position
                 return DescriptorDefinition(
                     descriptor.uuid, isWritable: descriptor.isWritable,
-                    onRead: { [place] (request) throws(ATTError) in try await context.read(place, request) },
+                    onRead: { [place] (request) throws(ATTError) in
+                        try await admit()
+                        return try await context.read(place, request)
+                    },
                     onWrite: { [place] (value, request) throws(ATTError) in
+                        try await admit()
                         try await context.write(place, value, request)
                     })
             },
             onRead: { (request) throws(ATTError) in
+                try await admit()
                 // The radio returns only the requested part.
                 var whole = request
                 whole.offset = 0
                 return try await context.read(attribute, whole)
             },
             onWrite: { (value, request) throws(ATTError) in
+                try await admit()
                 // The radio has joined the parts.
                 var whole = request
                 whole.offset = 0
@@ -139,6 +153,22 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                     await backend.unsubscribed(attribute, central, subscription.number)
                 }
             })
+    }
+
+    /// Lets the faults of a request happen before the host is asked.
+    private func admitRequest() async throws(ATTError) {
+        do throws(BLEError) {
+            if try await radio.admit(.request, at: id, nil) { await radio.loseLink(id) }
+        } catch {
+            throw error.attError ?? .unlikelyError
+        }
+    }
+
+    /// Logs what the host does at trace level.
+    private func trace(_ name: String, _ metadata: @autoclosure () -> Logger.Metadata) {
+        guard radio.isTracing, let id else { return }
+        radio.logger.trace(
+            "simulated \(name)", metadata: metadata().merging(["peripheral": "\(id)"]) { old, _ in old })
     }
 
     /// Called on the radio's executor.
@@ -189,11 +219,13 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         }
     }
 
-    /// Delivers a value to subscribers, which confirm the value at once.
+    /// Delivers a value to subscribers, and waits until they have confirmed it, which they do at once.
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        try await notify(value, from: attribute, to: central)
+        for (id, entry) in notifiers[attribute] ?? [:] where central == nil || id == central {
+            try await entry.notifier.indicate(value)
+        }
     }
 
     /// Ends the link of a central, as if the peripheral disconnected.
@@ -231,6 +263,8 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     public func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
         guard let id else { throw .shutDown }
         try await radio.checkReady()
+        trace("advertise", ["advertising": "\(advertising)"])
+        _ = try await radio.admit(.advertise, at: id, nil)
         guard advertisements.count < Self.advertisingSets else {
             throw BLEError(
                 .busy, "no advertising set is free: \(Self.advertisingSets) are in use", isRetryable: true,

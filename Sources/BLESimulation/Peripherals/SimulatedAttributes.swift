@@ -93,6 +93,18 @@ struct SimulatedAttributes {
         descriptors[handle]?.value = value
     }
 
+    /// Returns the handle of the first characteristic that a key identifies. Nil if there is none.
+    func handle(of key: CharacteristicKey) -> UInt16? {
+        for service in database
+        where (key.service ?? service.uuid) == service.uuid && (key.serviceHandle ?? service.handle) == service.handle {
+            let found = service.characteristics.first {
+                $0.uuid == key.characteristic && (key.handle ?? $0.handle) == $0.handle
+            }
+            if let found { return found.handle }
+        }
+        return nil
+    }
+
     /// Returns the handles of the characteristics of a type.
     func handles(of uuid: BluetoothUUID) -> [UInt16] {
         database.flatMap(\.characteristics).filter { $0.uuid == uuid }.map(\.handle)

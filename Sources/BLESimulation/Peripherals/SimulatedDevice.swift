@@ -7,6 +7,8 @@ final class SimulatedDevice {
     var pairing: SimulatedPairing
     var attributes: SimulatedAttributes
     var isAdvertising = true
+    /// Whether it answers attempts to connect.
+    var acceptsLinks = true
     /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
     var next: UInt64?
     var link: SimulatedLink?
@@ -72,6 +74,10 @@ struct SimulatedLink {
     /// The pending operations, which fail when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
+    /// The values on their way, if one of them is disturbed.
+    var outgoing: [SimulatedRadio.OutgoingValue] = []
+    /// The waits for the arrival of values that were lost.
+    var unanswered: [Outcome<Void>] = []
     /// The central's ends of L2CAP channels.
     var channels: [SimulatedChannelTransport] = []
     /// The channels for writes.

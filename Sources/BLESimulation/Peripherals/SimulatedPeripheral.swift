@@ -4,7 +4,7 @@ public import BLE
 public struct SimulatedPeripheral: Sendable, Identifiable {
     /// The id by which centrals know the peripheral.
     public let id: Peripheral.ID
-    private let radio: SimulatedRadio
+    let radio: SimulatedRadio
 
     init(id: Peripheral.ID, radio: SimulatedRadio) {
         self.id = id
@@ -20,13 +20,20 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// Ends the link as if the peripheral was out of range.
     public func dropLink() async {
         radio.log(fault: "dropLink", of: id)
-        await radio.endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
+        await radio.endLink(id, SimulatedRadio.linkLost)
     }
 
     /// Starts or stops advertising. A peripheral that does not advertise cannot be connected to.
     public func setAdvertising(_ isAdvertising: Bool) async {
         radio.log(fault: "setAdvertising(\(isAdvertising))", of: id)
         await radio.setAdvertising(isAdvertising, id)
+    }
+
+    /// Sets whether the peripheral accepts links. One that does not still advertises, but does not answer attempts to
+    /// connect, which therefore wait. Its link stays: ``dropLink()`` ends it.
+    public func setAcceptsLinks(_ acceptsLinks: Bool) async {
+        radio.log(fault: "setAcceptsLinks(\(acceptsLinks))", of: id)
+        await radio.setAcceptsLinks(acceptsLinks, id)
     }
 
     /// Replaces the advertisement.
@@ -48,6 +55,23 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.setSignalStrength(strength, id)
     }
 
+    /// Sets the strength of the advertisements and the links over time: in seconds from now, and in dBm.
+    ///
+    /// ```swift
+    /// await strap.play([(0, -50), (6, -75)])   // it is carried away
+    /// ```
+    public func play(_ strengths: [(seconds: Double, strength: Int)]) async {
+        radio.log(fault: "play", of: id)
+        await radio.play(strengths, id)
+    }
+
+    /// Replaces the services, as after an update of the peripheral's firmware. A central with a link is told that they
+    /// have changed. Its subscriptions remain if services were only added.
+    public func setServices(_ services: [ServiceDefinition]) async {
+        radio.log(fault: "setServices", of: id)
+        await radio.setServices(services, id)
+    }
+
     /// Removes the peripheral permanently, as if out of range.
     public func remove() async {
         radio.log(fault: "remove", of: id)
@@ -66,6 +90,22 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// Sets the value of all characteristics of a type, and notifies it to subscribers. Throws what encoding throws.
     public func notify<Value>(_ value: Value, from characteristic: Characteristic<Value>) async throws(BLEError) {
         await notify(try characteristic.coding.encode(value), from: characteristic.key.characteristic)
+    }
+
+    /// Sets the value of one characteristic, and notifies it to subscribers. A key can tell equal characteristics apart
+    /// by their handles.
+    public func notify(_ value: [UInt8], from characteristic: CharacteristicKey) async {
+        await radio.notify(value, characteristic, id)
+    }
+
+    /// Returns the centrals that are subscribed to a characteristic.
+    public func subscribers<Value>(of characteristic: Characteristic<Value>) async -> [DeviceID] {
+        await subscribers(of: characteristic.key)
+    }
+
+    /// Returns the centrals that are subscribed to a characteristic.
+    public func subscribers(of characteristic: CharacteristicKey) async -> [DeviceID] {
+        await radio.subscribers(of: characteristic, id)
     }
 
     /// Returns the current value of the first characteristic of a type; nil if there is none.

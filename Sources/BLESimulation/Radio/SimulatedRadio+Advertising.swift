@@ -68,7 +68,24 @@ extension SimulatedRadio {
         return nil
     }
 
+    /// Sends an advertisement, as the faults allow it.
     private func advertise(_ device: SimulatedDevice, _ id: Peripheral.ID) {
+        guard !faults.isEmpty else { return deliver(device, id) }
+        let disturbances = disturbances(of: .advertisement, at: id)
+        if disturbances.contains(where: \.isLoss) { return }
+        guard !disturbances.isEmpty else { return deliver(device, id) }
+        Task.immediate { await self.advertise(device, id, disturbances) }
+    }
+
+    private func advertise(
+        _ device: SimulatedDevice, _ id: Peripheral.ID, _ disturbances: [FaultPlan.Disturbance]
+    ) async {
+        guard (try? await endure(disturbances, at: id, nil)) != nil, peripherals[id] === device else { return }
+        deliver(device, id)
+        for _ in disturbances.filter(\.isDuplicate) { deliver(device, id) }
+    }
+
+    private func deliver(_ device: SimulatedDevice, _ id: Peripheral.ID) {
         let advertisement = device.advertisement
         for (number, port) in ports {
             guard let filter = port.filter, device.isHeard(on: filter.transport),

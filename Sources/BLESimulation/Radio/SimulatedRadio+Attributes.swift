@@ -265,10 +265,11 @@ extension SimulatedRadio {
         peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = nil
     }
 
-    /// Indicates a value of a subscription's handler. The central confirms it at once.
+    /// Indicates a value of a subscription's handler, and waits until the central has confirmed it, which it does at
+    /// once.
     private func indicate(
         _ value: [UInt8], _ attribute: AttributeID, _ number: Int, isPossible: Bool
-    ) throws(BLEError) {
+    ) async throws(BLEError) {
         guard isPossible else {
             throw BLEError(
                 .notSupported, "the characteristic does not indicate", remedy: "Add the property .indicate.")
@@ -276,7 +277,14 @@ extension SimulatedRadio {
         guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
             throw BLEError(.disconnected, "the subscription has ended")
         }
-        notify(value, attribute, number)
+        let (id, handle) = (attribute.peripheral, attribute.handle)
+        peripherals[id]?.attributes.set(value, of: handle)
+        if isTracing { traceNotification(value, handle, id) }
+        guard !faults.isEmpty else { return send(value, handle, id) }
+        let arrival = Outcome<Void>()
+        send(value, handle, id, .indicate, arrival: arrival)
+        try await arrival.wait()
+        if try await admit(.confirm, at: id, handle: handle, peripherals[id]?.link?.port) { loseLink(id) }
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.

@@ -34,8 +34,8 @@ extension SimulatedRadio {
 
     /// Makes the link if the peripheral can be connected to now. Returns whether it was made.
     private func link(_ id: Peripheral.ID, _ port: Int) -> Bool {
-        guard let device = peripherals[id], device.link == nil, device.isAdvertising, !device.isBlocked,
-            device.definition.advertisement.isConnectable != false
+        guard let device = peripherals[id], device.link == nil, device.isAdvertising, device.acceptsLinks,
+            !device.isBlocked, device.definition.advertisement.isConnectable != false
         else {
             return false
         }
@@ -69,9 +69,9 @@ extension SimulatedRadio {
     }
 
     func disconnect(_ id: Peripheral.ID, _ port: Int) {
-        failPending(BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")) {
-            $0.id == id && $0.port == port
-        }
+        let cancelled = BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
+        failPending(cancelled) { $0.id == id && $0.port == port }
+        failPauses(cancelled) { $0.peripheral == id && $0.port == port }
         guard peripherals[id]?.link?.port == port else { return }
         endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
     }

@@ -1,5 +1,6 @@
 internal import BLE
 internal import Logging
+internal import Synchronization
 
 /// The log messages of a radio. All begin with "simulated", because centrals and hosts log the same events from their
 /// side.
@@ -44,27 +45,47 @@ extension SimulatedRadio {
 }
 
 extension SimulatedBackend {
-    /// Performs a central's request to a peripheral, and logs it with the answer.
-    func traced<Value: Sendable>(
-        _ name: String, _ peripheral: Peripheral.ID, handle: UInt16? = nil, offset: Int = 0,
-        writes written: [UInt8]? = nil, _ body: () async throws(BLEError) -> Value
+    /// Performs a central's request to a peripheral, as the faults allow it, and logs it with the answer.
+    ///
+    /// - Parameter kind: what faults know it as. Nil if they do not.
+    func perform<Value: Sendable>(
+        _ name: String, _ kind: SimulatedEvent.Kind?, _ peripheral: Peripheral.ID, handle: UInt16? = nil,
+        offset: Int = 0, writes written: [UInt8]? = nil, _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        guard radio.isTracing else { return try await body() }
+        guard radio.isTracing else { return try await disturbed(kind, peripheral, handle, body) }
         var metadata: Logger.Metadata = [
             "central": "\(SimulatedRadio.central(port))", "peripheral": "\(peripheral)",
         ]
         if let handle { metadata["handle"] = "\(handle)" }
         if offset != 0 { metadata["offset"] = "\(offset)" }
         if let written { metadata["written"] = "\(Hex.string(written))" }
-        return try await radio.logger.traced("simulated \(name)", metadata, elapsed: radio.time.now, body)
+        return try await radio.logger.traced(
+            "simulated \(name)", metadata, elapsed: radio.time.now
+        ) { () throws(BLEError) in
+            try await disturbed(kind, peripheral, handle, body)
+        }
+    }
+
+    private func disturbed<Value: Sendable>(
+        _ kind: SimulatedEvent.Kind?, _ peripheral: Peripheral.ID, _ handle: UInt16?,
+        _ body: () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        guard let kind, radio.hasFaults.load(ordering: .relaxed) else { return try await body() }
+        let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
+        let value = try await body()
+        guard losesLink else { return value }
+        await radio.loseLink(peripheral)
+        // Nobody waits for an answer over the link.
+        if kind == .connect || kind == .disconnect { return value }
+        throw SimulatedRadio.linkLost
     }
 
     /// The same for a request about an attribute.
-    func traced<Value: Sendable>(
-        _ name: String, _ attribute: AttributeID, offset: Int = 0, writes written: [UInt8]? = nil,
-        _ body: () async throws(BLEError) -> Value
+    func perform<Value: Sendable>(
+        _ name: String, _ kind: SimulatedEvent.Kind?, _ attribute: AttributeID, offset: Int = 0,
+        writes written: [UInt8]? = nil, _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        try await traced(
-            name, attribute.peripheral, handle: attribute.handle, offset: offset, writes: written, body)
+        try await perform(
+            name, kind, attribute.peripheral, handle: attribute.handle, offset: offset, writes: written, body)
     }
 }

@@ -1,5 +1,6 @@
 public import BLE
 public import Logging
+internal import Synchronization
 internal import Waiting
 
 /// A radio in memory, with peripherals from definitions and any number of centrals.
@@ -51,6 +52,12 @@ public actor SimulatedRadio {
     /// Whether unblocking powers the adapter on.
     var isOnUnblocked = false
     var adapterAlias = adapterName
+    var faults = FaultPlan()
+    /// Whether there are any. Asked from anywhere for each request and value.
+    nonisolated let hasFaults = Atomic(false)
+    /// The events that do not go on yet.
+    var pauses: [Int: Pause] = [:]
+    var faultObservers: [Int: FaultObserver] = [:]
 
     /// A central's access to the radio.
     final class Port {
@@ -178,7 +185,9 @@ public actor SimulatedRadio {
             port.filter = nil
             if !isRunning { port.known = bonded }
         }
-        failPending(!isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent) { _ in true }
+        let obstacle = !isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent
+        failPending(obstacle) { _ in true }
+        failPauses(obstacle)
         for id in peripherals.keys {
             endLink(id, error)
             updateAdvertising(id)
@@ -199,13 +208,18 @@ public actor SimulatedRadio {
         linkPending(id)
     }
 
+    func setAcceptsLinks(_ acceptsLinks: Bool, _ id: Peripheral.ID) {
+        peripherals[id]?.acceptsLinks = acceptsLinks
+        linkPending(id)
+    }
+
     func setAdvertisement(_ advertisement: Advertisement, _ id: Peripheral.ID) {
         peripherals[id]?.definition.advertisement = advertisement
         updateAdvertising(id, anew: true)
     }
 
     func remove(_ id: Peripheral.ID) {
-        endLink(id, BLEError(.disconnected, "the link was lost", disconnectReason: .timeout))
+        endLink(id, Self.linkLost)
         endAdvertising(id)
         peripherals[id] = nil
         // No central can connect to the peripheral any more, so only a useless address would be kept.
@@ -217,6 +231,34 @@ public actor SimulatedRadio {
     func subscriberCount(_ uuid: BluetoothUUID, _ id: Peripheral.ID) -> Int {
         guard let device = peripherals[id], let link = device.link else { return 0 }
         return device.attributes.handles(of: uuid).count { link.subscriptions[$0] != nil }
+    }
+
+    /// The centrals that are subscribed to a characteristic.
+    func subscribers(of key: CharacteristicKey, _ id: Peripheral.ID) -> [DeviceID] {
+        guard let device = peripherals[id], let link = device.link, let handle = device.attributes.handle(of: key),
+            link.subscriptions[handle] != nil
+        else { return [] }
+        return [Self.central(link.port)]
+    }
+
+    func setStrength(_ strength: Int, _ id: Peripheral.ID) {
+        peripherals[id]?.definition.advertisement.rssi = strength
+        peripherals[id]?.signalStrength = strength
+    }
+
+    func play(_ strengths: [(seconds: Double, strength: Int)], _ id: Peripheral.ID) {
+        for (seconds, strength) in strengths {
+            if seconds <= 0 {
+                setStrength(strength, id)
+            } else {
+                _ = Task.after(.seconds(seconds), clock: clock, on: self) { $0.setStrength(strength, id) }
+            }
+        }
+    }
+
+    /// The peripherals of this radio's hosts, in order of their ids, for a test that disturbs them.
+    public var hostedPeripherals: [SimulatedPeripheral] {
+        hosts.keys.sorted { $0.rawValue < $1.rawValue }.map { SimulatedPeripheral(id: $0, radio: self) }
     }
 
     func value(_ uuid: BluetoothUUID, _ id: Peripheral.ID) -> [UInt8]? {
@@ -235,10 +277,14 @@ public actor SimulatedRadio {
         for handle in peripherals[id]?.attributes.handles(of: uuid) ?? [] { notify(value, handle, id) }
     }
 
+    func notify(_ value: [UInt8], _ key: CharacteristicKey, _ id: Peripheral.ID) {
+        if let handle = peripherals[id]?.attributes.handle(of: key) { notify(value, handle, id) }
+    }
+
     func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
         peripherals[id]?.attributes.set(value, of: handle)
         if isTracing { traceNotification(value, handle, id) }
-        peripherals[id]?.link?.subscriptions[handle]?.take(value)
+        send(value, handle, id)
     }
 
     /// Ends a link, and notifies its central.
@@ -253,6 +299,8 @@ public actor SimulatedRadio {
         for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)
         for operation in link.operations.values { operation(error) }
+        failPauses(error) { $0.peripheral == id }
+        for arrival in link.outgoing.compactMap(\.arrival) + link.unanswered { arrival.deliver(.failure(error)) }
         for var subscription in link.subscriptions.values {
             subscription.task?.cancel()
             subscription.drain()

@@ -1,0 +1,127 @@
+public import BLE
+
+/// What a test can disturb: one peripheral of a simulated radio, or the whole radio with all its peripherals.
+///
+/// ```swift
+/// await strap.delay(.read(of: .batteryLevel), by: .seconds(2))
+/// await strap.fail(.subscribe, .next(2), with: .insufficientResources)
+/// await radio.dropLink(after: .connect, .probability(0.1, seed: 7))
+/// let discovery = await strap.hold(.discover)
+/// …
+/// await discovery.disturbed()   // a central discovers the services
+/// await discovery.release()
+/// ```
+///
+/// Faults stay until they are over, such as `.next(2)`, or removed. Several faults of one event add up, in the order in
+/// which they were added.
+public protocol SimulatedDisturbance: Sendable {
+    /// The radio, and the peripheral; nil for the whole radio.
+    var disturbed: (radio: SimulatedRadio, peripheral: Peripheral.ID?) { get }
+}
+
+extension SimulatedPeripheral: SimulatedDisturbance {
+    /// The peripheral.
+    public var disturbed: (radio: SimulatedRadio, peripheral: Peripheral.ID?) { (radio, id) }
+}
+
+extension SimulatedRadio: SimulatedDisturbance {
+    /// The whole radio.
+    public nonisolated var disturbed: (radio: SimulatedRadio, peripheral: Peripheral.ID?) { (self, nil) }
+}
+
+extension SimulatedDisturbance {
+    private func add(
+        _ effect: FaultPlan.Effect, _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence
+    ) async -> SimulatedFault {
+        let (radio, peripheral) = disturbed
+        return SimulatedFault(radio: radio, number: await radio.add(effect, to: event, of: peripheral, occurrence))
+    }
+
+    /// Delays events by a duration on the radio's clock.
+    ///
+    /// Later values of a peripheral wait for a delayed one: a radio does not change their order.
+    @discardableResult
+    public func delay(
+        _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always, by duration: Duration
+    ) async -> SimulatedFault { await add(.delay(duration), event, occurrence) }
+
+    /// Has events fail. A value or an advertisement that fails is lost.
+    ///
+    /// - Parameter error: what the central or the host gets. By default, what is usual for the event.
+    @discardableResult
+    public func fail(
+        _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always, with error: BLEError? = nil
+    ) async -> SimulatedFault { await add(.fail(error ?? event.usualError), event, occurrence) }
+
+    /// Has requests fail with an error of the Attribute Protocol.
+    @discardableResult
+    public func fail(
+        _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always, with error: ATTError
+    ) async -> SimulatedFault { await fail(event, occurrence, with: BLEError(error)) }
+
+    /// Holds events until the fault is released.
+    @discardableResult
+    public func hold(
+        _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
+    ) async -> SimulatedFault { await add(.hold, event, occurrence) }
+
+    /// Has events get lost: a request has no effect and no answer, a value or an advertisement does not arrive.
+    @discardableResult
+    public func ignore(
+        _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
+    ) async -> SimulatedFault { await add(.ignore, event, occurrence) }
+
+    /// Has values and advertisements arrive twice. Has no effect on other events.
+    @discardableResult
+    public func duplicate(
+        _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
+    ) async -> SimulatedFault { await add(.duplicate, event, occurrence) }
+
+    /// Drops the link before events happen, as if out of range. They fail.
+    @discardableResult
+    public func dropLink(
+        before event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
+    ) async -> SimulatedFault { await add(.dropLink(isBefore: true), event, occurrence) }
+
+    /// Drops the link after events have happened, as if out of range. The answer to a request is lost with it.
+    @discardableResult
+    public func dropLink(
+        after event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
+    ) async -> SimulatedFault { await add(.dropLink(isBefore: false), event, occurrence) }
+
+    /// Disturbs events at random: a delay of up to 5 s, a failure, or the loss of the link before or after.
+    ///
+    /// - Parameters:
+    ///   - probabilities: how probable it is that an event is disturbed, 0 to 1.
+    ///   - seed: the same seed has the same faults at the same events, as long as the program does the same.
+    public func disturb(_ probabilities: [SimulatedEvent: Double], seed: UInt64) async {
+        for (event, probability) in probabilities {
+            // Each kind of event has numbers of its own, whatever the order of a dictionary.
+            let name = "\(event.kind) \(event.characteristic?.characteristic.description ?? "")"
+            let own = name.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+            _ = await add(.random, event, .probability(probability, seed: own))
+        }
+    }
+
+    /// Removes all faults of the peripheral; of a radio, those of its peripherals, too. What they hold or ignore
+    /// continues.
+    public func removeFaults() async {
+        let (radio, peripheral) = disturbed
+        await radio.removeFaults(of: peripheral)
+    }
+}
+
+/// A fault that was added to a simulated radio.
+public struct SimulatedFault: Sendable {
+    let radio: SimulatedRadio
+    let number: Int
+
+    /// The number of events that it has disturbed.
+    public var count: Int { get async { await radio.faults.count(of: number) } }
+
+    /// Waits until it has disturbed that many events. Also returns if the task is cancelled.
+    public func disturbed(_ count: Int = 1) async { await radio.disturbed(number, count) }
+
+    /// Lets the events that it holds, delays or ignores happen, and removes it.
+    public func release() async { await radio.release(number) }
+}

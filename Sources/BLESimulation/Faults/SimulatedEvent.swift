@@ -1,0 +1,150 @@
+public import BLE
+
+/// Something that happens on a simulated radio, which a test can disturb; see ``SimulatedDisturbance``.
+public struct SimulatedEvent: Hashable, Sendable {
+    /// The kinds of events.
+    public enum Kind: String, CaseIterable, Hashable, Sendable {
+        /// A central starts to scan, or changes what it scans for.
+        case scan
+        /// An advertisement of a peripheral.
+        case advertisement
+        /// A central connects.
+        case connect
+        /// A central discovers the services.
+        case discover
+        /// A central reads an attribute.
+        case read
+        /// A central writes an attribute.
+        case write
+        /// A central subscribes to a characteristic.
+        case subscribe
+        /// A peripheral notifies a value.
+        case notify
+        /// A peripheral indicates a value.
+        case indicate
+        /// A central confirms an indicated value.
+        case confirm
+        /// A central asks for the signal strength of a link.
+        case signalStrength
+        /// A central pairs.
+        case pair
+        /// A central ends a link.
+        case disconnect
+        /// A host registers services.
+        case register
+        /// A host starts to advertise.
+        case advertise
+        /// A request of a central reaches a host: a read or a write.
+        case request
+    }
+
+    /// The kind of event.
+    public let kind: Kind
+    /// The characteristic. Nil for any, and for events without one.
+    public let characteristic: CharacteristicKey?
+
+    /// Creates an event.
+    public init(_ kind: Kind, of characteristic: CharacteristicKey? = nil) {
+        (self.kind, self.characteristic) = (kind, characteristic)
+    }
+
+    /// A central starts to scan, or changes what it scans for. An event of the radio, not of a peripheral.
+    public static var scan: Self { Self(.scan) }
+    /// An advertisement of a peripheral.
+    public static var advertisement: Self { Self(.advertisement) }
+    /// A central connects.
+    public static var connect: Self { Self(.connect) }
+    /// A central discovers the services.
+    public static var discover: Self { Self(.discover) }
+    /// A central reads an attribute.
+    public static var read: Self { Self(.read) }
+    /// A central writes an attribute.
+    public static var write: Self { Self(.write) }
+    /// A central subscribes to a characteristic.
+    public static var subscribe: Self { Self(.subscribe) }
+    /// A peripheral notifies a value.
+    public static var notify: Self { Self(.notify) }
+    /// A peripheral indicates a value.
+    public static var indicate: Self { Self(.indicate) }
+    /// A central confirms an indicated value.
+    public static var confirm: Self { Self(.confirm) }
+    /// A central asks for the signal strength of a link.
+    public static var signalStrength: Self { Self(.signalStrength) }
+    /// A central pairs.
+    public static var pair: Self { Self(.pair) }
+    /// A central ends a link.
+    public static var disconnect: Self { Self(.disconnect) }
+    /// A host registers services.
+    public static var register: Self { Self(.register) }
+    /// A host starts to advertise.
+    public static var advertise: Self { Self(.advertise) }
+    /// A request of a central reaches a host: a read or a write.
+    public static var request: Self { Self(.request) }
+
+    /// A central reads a characteristic.
+    public static func read<Value>(of characteristic: Characteristic<Value>) -> Self {
+        Self(.read, of: characteristic.key)
+    }
+
+    /// A central writes a characteristic.
+    public static func write<Value>(of characteristic: Characteristic<Value>) -> Self {
+        Self(.write, of: characteristic.key)
+    }
+
+    /// A central subscribes to a characteristic.
+    public static func subscribe<Value>(to characteristic: Characteristic<Value>) -> Self {
+        Self(.subscribe, of: characteristic.key)
+    }
+
+    /// A peripheral notifies a value of a characteristic.
+    public static func notify<Value>(from characteristic: Characteristic<Value>) -> Self {
+        Self(.notify, of: characteristic.key)
+    }
+
+    /// A peripheral indicates a value of a characteristic.
+    public static func indicate<Value>(from characteristic: Characteristic<Value>) -> Self {
+        Self(.indicate, of: characteristic.key)
+    }
+
+    /// The error of a fault that names none.
+    var usualError: BLEError {
+        switch kind {
+        case .scan: BLEError(.scanFailed, "a simulated fault")
+        case .connect: BLEError(.connectionFailed, "the link could not be established: a simulated fault")
+        case .discover: BLEError(.serviceDiscoveryFailed, "a simulated fault")
+        case .disconnect: BLEError(.disconnectionFailed, "the link could not be ended: a simulated fault")
+        case .register, .advertise: BLEError(.failed, "a simulated fault")
+        case .pair: BLEError(.pairingFailed, "the pairing failed: a simulated fault")
+        case .signalStrength: BLEError(.failed, "the signal strength could not be read: a simulated fault")
+        default: BLEError(ATTError.unlikelyError)
+        }
+    }
+}
+
+/// Which of the events a fault disturbs, counted from when the fault is added.
+public struct SimulatedOccurrence: Sendable {
+    enum Kind: Sendable {
+        case first(Int)
+        case only(Int)
+        case probability(Double)
+        case condition(@Sendable () -> Bool)
+    }
+
+    let kind: Kind
+    let seed: UInt64
+
+    private init(_ kind: Kind, seed: UInt64 = 0) { (self.kind, self.seed) = (kind, seed) }
+
+    /// All of them.
+    public static let always = Self(.first(.max))
+    /// The next ones, `count` of them.
+    public static func next(_ count: Int) -> Self { Self(.first(count)) }
+    /// Only that one: 1 is the next.
+    public static func nth(_ number: Int) -> Self { Self(.only(number)) }
+    /// Each with a probability, 0 to 1. The same seed disturbs the same ones in each run.
+    public static func probability(_ probability: Double, seed: UInt64) -> Self {
+        Self(.probability(probability), seed: seed)
+    }
+    /// Those that happen while the condition is true. It is called on the radio's executor, and must not wait.
+    public static func `while`(_ condition: @escaping @Sendable () -> Bool) -> Self { Self(.condition(condition)) }
+}

@@ -1,0 +1,175 @@
+internal import BLE
+internal import Synchronization
+internal import Waiting
+
+/// Carries out what the ``FaultPlan`` decides.
+extension SimulatedRadio {
+    /// An event that does not go on yet.
+    struct Pause {
+        let peripheral: Peripheral.ID?
+        let port: Int?
+        let fault: Int
+        let outcome = Outcome<Void>()
+    }
+
+    /// A test that waits until a fault has disturbed a number of events.
+    struct FaultObserver {
+        let fault: Int
+        let count: Int
+        let outcome: Outcome<Void>
+    }
+
+    // MARK: Tests
+
+    func add(
+        _ effect: FaultPlan.Effect, to event: SimulatedEvent, of peripheral: Peripheral.ID?,
+        _ occurrence: SimulatedOccurrence
+    ) -> Int {
+        let number = faults.add(effect, to: event, of: peripheral, when: occurrence)
+        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        if let peripheral { log(fault: "\(effect) \(event.kind)", of: peripheral) }
+        return number
+    }
+
+    func removeFaults(of peripheral: Peripheral.ID?) {
+        faults.removeAll(of: peripheral)
+        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        for pause in pauses.values where peripheral == nil || pause.peripheral == peripheral {
+            pause.outcome.deliver(.success(()))
+        }
+    }
+
+    func release(_ fault: Int) {
+        faults.remove(fault)
+        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        for pause in pauses.values where pause.fault == fault { pause.outcome.deliver(.success(())) }
+    }
+
+    func disturbed(_ fault: Int, _ count: Int) async {
+        guard faults.count(of: fault) < count else { return }
+        let token = number()
+        let outcome = Outcome<Void>()
+        faultObservers[token] = FaultObserver(fault: fault, count: count, outcome: outcome)
+        defer { faultObservers[token] = nil }
+        try? await outcome.wait()
+    }
+
+    // MARK: Events
+
+    /// Decides what happens to an event.
+    func disturbances(
+        of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil
+    ) -> [FaultPlan.Disturbance] {
+        guard !faults.isEmpty else { return [] }
+        let found = faults.disturbances(of: kind, at: peripheral) { key in
+            guard let peripheral, let handle else { return false }
+            return peripherals[peripheral]?.attributes.handle(of: key) == handle
+        }
+        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        for observer in faultObservers.values where faults.count(of: observer.fault) >= observer.count {
+            observer.outcome.deliver(.success(()))
+        }
+        return found
+    }
+
+    /// Admits a request, after what disturbs it. Returns whether the link is lost after it.
+    func admit(
+        _ kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil, _ port: Int?
+    ) async throws(BLEError) -> Bool {
+        try await endure(disturbances(of: kind, at: peripheral, handle: handle), at: peripheral, port)
+    }
+
+    /// Lets disturbances happen that come before an event. Returns whether the link is lost after it.
+    func endure(
+        _ disturbances: [FaultPlan.Disturbance], at peripheral: Peripheral.ID?, _ port: Int?
+    ) async throws(BLEError) -> Bool {
+        var losesLink = false
+        for disturbance in disturbances where !faults.isRemoved(disturbance.fault) {
+            switch disturbance.effect {
+            case .delay(let duration): try await pause(disturbance.fault, peripheral, port, for: duration)
+            case .hold, .ignore: try await pause(disturbance.fault, peripheral, port)
+            case .fail(let error): throw error
+            case .dropLink(isBefore: true): loseLink(peripheral)
+            case .dropLink(isBefore: false): losesLink = true
+            case .duplicate, .random: break
+            }
+        }
+        return losesLink
+    }
+
+    /// Waits for a duration, or until the fault is released, the link ends, or the caller gives up.
+    private func pause(
+        _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, for duration: Duration? = nil
+    ) async throws(BLEError) {
+        let pause = Pause(peripheral: peripheral, port: port, fault: fault)
+        let token = number()
+        pauses[token] = pause
+        defer { pauses[token] = nil }
+        let expiry = duration.map { Expiry(after: $0, clock: clock) { pause.outcome.deliver(.success(())) } }
+        defer { expiry?.cancel() }
+        try await pause.outcome.wait()
+    }
+
+    func failPauses(_ error: BLEError, where matches: (Pause) -> Bool = { _ in true }) {
+        for pause in pauses.values where matches(pause) { pause.outcome.deliver(.failure(error)) }
+    }
+
+    static let linkLost = BLEError(.disconnected, "the link was lost", disconnectReason: .timeout)
+
+    func loseLink(_ peripheral: Peripheral.ID?) { if let peripheral { endLink(peripheral, Self.linkLost) } }
+
+    // MARK: Values
+
+    /// A value on its way to a central, behind a disturbed one.
+    struct OutgoingValue {
+        let value: [UInt8]
+        let handle: UInt16
+        let disturbances: [FaultPlan.Disturbance]
+        /// Delivered when the value has arrived, or is lost.
+        let arrival: Outcome<Void>?
+    }
+
+    /// Sends a value to the central that is subscribed to it, if there is one.
+    func send(
+        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, _ kind: SimulatedEvent.Kind = .notify,
+        arrival: Outcome<Void>? = nil
+    ) {
+        guard let device = peripherals[id], let link = device.link, link.subscriptions[handle] != nil else {
+            arrival?.deliver(.success(()))
+            return
+        }
+        let disturbances = disturbances(of: kind, at: id, handle: handle)
+        if disturbances.contains(where: \.isLoss) {
+            if let arrival { device.link?.unanswered.append(arrival) }
+            return
+        }
+        guard !disturbances.isEmpty || !link.outgoing.isEmpty else {
+            device.link?.subscriptions[handle]?.take(value)
+            arrival?.deliver(.success(()))
+            return
+        }
+        device.link?.outgoing.append(
+            OutgoingValue(value: value, handle: handle, disturbances: disturbances, arrival: arrival))
+        guard link.outgoing.isEmpty else { return }
+        Task.immediate { await self.sendOutgoing(device, id, link.number, link.port) }
+    }
+
+    /// Sends the values that wait, one after the other, as long as the link lasts.
+    private func sendOutgoing(_ device: SimulatedDevice, _ id: Peripheral.ID, _ number: Int, _ port: Int) async {
+        while let link = device.link, link.number == number, let next = link.outgoing.first {
+            do throws(BLEError) {
+                let losesLink = try await endure(next.disturbances, at: id, port)
+                guard device.link?.number == number else { return }
+                device.link?.subscriptions[next.handle]?.take(next.value)
+                for _ in next.disturbances.filter(\.isDuplicate) {
+                    device.link?.subscriptions[next.handle]?.take(next.value)
+                }
+                next.arrival?.deliver(.success(()))
+                if losesLink { loseLink(id) }
+            } catch {
+                next.arrival?.deliver(.failure(error))
+            }
+            if device.link?.number == number { device.link?.outgoing.removeFirst() }
+        }
+    }
+}
