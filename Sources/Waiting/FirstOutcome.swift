@@ -77,14 +77,23 @@ extension FirstOutcome {
     /// Runs `work` in a task of its own on the caller's actor, and waits for its result or another end, whichever is
     /// first. If another end is first, cancels the work and returns without waiting for it. The task retains the actor
     /// until the work ends.
+    ///
+    /// - Parameter executor: where the work runs instead when it is not on an actor. A sendable closure may leave the
+    ///   caller's actor for the global executor.
     @inlinable
     public func race(
-        isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () async throws(Failure) -> Value
+        isolation: isolated (any Actor)? = #isolation, executor: (any TaskExecutor)? = nil,
+        _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let task = Task {
-            // Captured, so that the task begins on the caller's actor.
-            _ = isolation
-            await self.deliver(work)
+        let task: Task<Void, Never>
+        if let executor {
+            task = Task(executorPreference: executor) { await self.deliver(work) }
+        } else {
+            task = Task {
+                // Captured, so that the task begins on the caller's actor.
+                _ = isolation
+                await self.deliver(work)
+            }
         }
         defer { task.cancel() }
         return try await wait()
@@ -93,12 +102,13 @@ extension FirstOutcome {
     /// Runs `work` in the same way, with a time limit after which it throws `late`.
     public static func race(
         within limit: Duration, clock: any Clock<Duration>, isolation: isolated (any Actor)? = #isolation,
-        _ late: @escaping @Sendable () -> Failure, _ work: @escaping @Sendable () async throws(Failure) -> Value
+        executor: (any TaskExecutor)? = nil, _ late: @escaping @Sendable () -> Failure,
+        _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let outcome = Self()
         let expiry = outcome.expire(after: limit, clock: clock, late)
         defer { expiry.cancel() }
-        return try await outcome.race(work)
+        return try await outcome.race(executor: executor, work)
     }
 
     /// Runs `work` and delivers its result.

@@ -1,11 +1,13 @@
 extension Task where Success == Void, Failure == Never {
     /// Runs `work` on an actor after a pause, unless the task is cancelled before that, on the actor or elsewhere. Does
     /// not retain the actor.
+    ///
+    /// - Parameter executor: where it sleeps and wakes up. Nil for the global executor.
     public static func after<Owner: Actor>(
-        _ pause: Duration, clock: any Clock<Duration>, on owner: Owner,
+        _ pause: Duration, clock: any Clock<Duration>, on owner: Owner, executor: (any TaskExecutor)? = nil,
         _ work: @escaping @Sendable (isolated Owner) async -> Void
     ) -> Task {
-        Task { [weak owner] in
+        Task(executorPreference: executor) { [weak owner] in
             guard (try? await clock.sleep(for: pause)) != nil else { return }
             await owner?.unlessCancelled(work)
         }

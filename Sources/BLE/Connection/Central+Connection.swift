@@ -130,7 +130,7 @@ extension Central {
         case .startAttempt(let number):
             // On a maintained link, the failure of one attempt is what callers of the next should know.
             if !link.isMaintained { link.setObstacle(nil) }
-            let attempt = Task { [weak self] in
+            let attempt = Task(executorPreference: taskExecutor) { [weak self] in
                 // A wait without a time limit must not retain the central.
                 var failure: BLEError?
                 while let wait = await self?.attempt(number, on: id, after: failure) {
@@ -156,7 +156,8 @@ extension Central {
             link.failOperations(endedHere(id))
             Task { await self.endLink(id, endedHere(id)) }
         case .scheduleRetry(let pause):
-            link.setRetryTimer(.after(pause, clock: clock, on: self) { $0.step(id) { $0.retryIsDue() } })
+            link.setRetryTimer(
+                .after(pause, clock: clock, on: self, executor: taskExecutor) { $0.step(id) { $0.retryIsDue() } })
         case .cancelRetry:
             link.setRetryTimer(nil)
         }
@@ -264,7 +265,7 @@ extension Central {
         _ limit: Duration, _ name: String,
         _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        try await Outcome.race(within: limit, clock: clock) {
+        try await Outcome.race(within: limit, clock: clock, executor: taskExecutor) {
             BLEError(.timedOut, "\(name) took longer than \(limit)")
         } _: { [backend] () throws(BLEError) in
             try await work(backend)

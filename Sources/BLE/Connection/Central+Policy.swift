@@ -55,7 +55,8 @@ extension Central {
         case .manual where link.hasServed: idle = Self.linger
         case .onDemand, .manual, .maintained: return
         }
-        link.setIdleTimer(.after(idle, clock: clock, on: self) { [id = link.id] in $0.releaseIfUnused(id) })
+        link.setIdleTimer(
+            .after(idle, clock: clock, on: self, executor: taskExecutor) { [id = link.id] in $0.releaseIfUnused(id) })
     }
 
     private func releaseIfUnused(_ id: Peripheral.ID) {

@@ -55,7 +55,9 @@ public final class PeripheralValues: Sendable {
         let elapsed = Central.stopwatch(central.clock)
         try await central.connect(peripheral.id, timeout: limit)
         do throws(BLEError) {
-            try await Outcome.race(within: max(.zero, limit - elapsed()), clock: central.clock) {
+            try await Outcome.race(
+                within: max(.zero, limit - elapsed()), clock: central.clock, executor: central.taskExecutor
+            ) {
                 BLEError(.timedOut, "becoming ready took longer than \(limit)")
             } _: { [store, id = peripheral.id] () throws(BLEError) in
                 try await central.untilReady(store, id)

@@ -175,7 +175,7 @@ extension Central {
     /// Checks for silent peripherals every second, which is the precision of `staleAfter`.
     private func watchStaleness(of token: Int, _ tracker: DiscoveryTracker) -> Task<Void, Never>? {
         guard tracker.staleAfter != nil else { return nil }
-        return Task { [weak self, clock] in
+        return Task(executorPreference: taskExecutor) { [weak self, clock] in
             while (try? await clock.sleep(for: .seconds(1))) != nil {
                 guard let self else { return }
                 await reportStale(token)

@@ -22,7 +22,7 @@ extension Central {
         if let known = try await firstConnected(matching: criteria) { return known }
         let limit = timeout ?? configuration.connectTimeout
         do throws(BLEError) {
-            return try await Outcome.race(within: limit, clock: clock) {
+            return try await Outcome.race(within: limit, clock: clock, executor: taskExecutor) {
                 BLEError(
                     .peripheralNotFound, "no peripheral that meets the criteria was found within \(limit)",
                     remedy: "It may be out of range, switched off, or connected to another device.")

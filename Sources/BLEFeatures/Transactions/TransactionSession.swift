@@ -185,7 +185,10 @@ public actor TransactionSession<Codec: TransactionCodec> {
     }
 
     func beginGrace(_ id: Int, _ key: Codec.Key) {
-        graces[id] = .after(configuration.lateReplyGrace, clock: peripheral.central.clock, on: self) {
+        graces[id] = .after(
+            configuration.lateReplyGrace, clock: peripheral.central.clock, on: self,
+            executor: peripheral.central.taskExecutor
+        ) {
             $0.graceEnded(id, key)
         }
     }

@@ -271,7 +271,9 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 remedy: "End another advertisement first.")
         }
         let end = parameters.duration.map { duration in
-            Task.after(duration, clock: radio.clock, on: self) { await $0.advertisingExpired(advertising) }
+            Task.after(duration, clock: radio.clock, on: self, executor: radio.tasks) {
+                await $0.advertisingExpired(advertising)
+            }
         }
         advertisements.append((advertising, parameters, end))
         await radio.setHostedAdvertisement(advertisement, id)

@@ -82,8 +82,8 @@ struct SimulatedLink {
     var channels: [SimulatedChannelTransport] = []
     /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
-    /// The running handlers of writes without response. Nil for a handler that has not begun yet.
-    var commands: [Int: Task<Void, Never>?] = [:]
+    /// The running handlers of writes without response.
+    var commands: [Int: Task<Void, Never>] = [:]
 
     init(number: Int, port: Int, security: AttributeSecurity) {
         self.number = number

@@ -32,6 +32,11 @@ final class RadioExecutor: SerialExecutor {
     /// The number of calls of ``takeSomeTurns()``.
     private let calls = Atomic<Int>(0)
 
+    /// The number of steps that have run, or wait to run, without those that only wait for the others.
+    private let steps = Atomic<Int>(0)
+
+    var stepCount: Int { steps.load(ordering: .relaxed) }
+
     /// The number of steps to run before other tasks of the process have their turn.
     private static let turn = 4096
 
@@ -44,6 +49,7 @@ final class RadioExecutor: SerialExecutor {
     private func enqueue(_ work: Work) {
         let isFirst = queue.withLock { queue in
             queue.work.append(work)
+            if case .resume = work {} else { steps.add(1, ordering: .relaxed) }
             defer { queue.isRunning = true }
             return !queue.isRunning
         }

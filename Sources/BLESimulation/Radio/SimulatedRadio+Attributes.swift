@@ -154,16 +154,12 @@ extension SimulatedRadio {
     /// Runs a handler without waiting for its end. The end of the link cancels the handler.
     private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
         let token = number()
-        peripherals[id]?.link?.commands.updateValue(nil, forKey: token)
-        // The task begins at once, because tasks of different priorities would overtake each other.
-        let task = Task.immediate {
+        // The radio's executor keeps the order of the tasks, whatever their priorities.
+        let task = Task(executorPreference: tasks) { [weak self] in
             await handler()
-            self.commandEnded(token, id)
+            await self?.commandEnded(token, id)
         }
-        // The task may have ended already.
-        if peripherals[id]?.link?.commands.keys.contains(token) == true {
-            peripherals[id]?.link?.commands.updateValue(task, forKey: token)
-        }
+        peripherals[id]?.link?.commands.updateValue(task, forKey: token)
     }
 
     private func commandEnded(_ token: Int, _ id: Peripheral.ID) {
@@ -229,17 +225,17 @@ extension SimulatedRadio {
         // The handler starts before the central knows that it has subscribed, and is ready for the central's next
         // write.
         let failure = HandlerFailure()
-        // The task does not capture `self` itself, because it would then leave this executor.
-        weak let radio = self
-        let task = Task.immediate {
+        let task = Task(executorPreference: tasks) { [weak self] in
             do {
                 try await handler(notifier)
             } catch {
                 guard !Task.isCancelled, !(error is CancellationError) else { return }
                 failure.set(error)
-                await radio?.endSubscription(attribute, number)
+                await self?.endSubscription(attribute, number)
             }
         }
+        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
+        await executor.takeTurns()
         if let error = failure.error {
             endSubscription(attribute, number)
             throw Self.rejection(error)
@@ -247,7 +243,6 @@ extension SimulatedRadio {
         guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
             return task.cancel()
         }
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
     }
 
     /// Returns the error of a subscription whose handler has thrown an error before its first suspension.

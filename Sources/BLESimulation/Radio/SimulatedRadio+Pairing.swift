@@ -166,7 +166,7 @@ extension SimulatedRadio {
         let token = number()
         peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
         defer { peripherals[id]?.link?.operations[token] = nil }
-        return try await outcome.race(work)
+        return try await outcome.race(executor: tasks, work)
     }
 
     // MARK: Bonds and settings

@@ -95,9 +95,20 @@ public actor SimulatedRadio {
         isTracing = logger.logLevel <= .trace
         time = ElapsedTime(clock)
         tasks = RadioTaskExecutor(executor)
+        (clock as? ManualClock)?.include(executor)
     }
 
     deinit { pacer?.task.cancel() }
+
+    /// Runs tasks among the steps of the radio: for a task of its own, as in `Task(executorPreference:
+    /// radio.taskExecutor) { … }`.
+    public nonisolated var taskExecutor: any TaskExecutor { tasks }
+
+    /// Runs `body`, with its `async let` and task groups, among the steps of the radio. Then ``ManualClock/run(for:)``
+    /// waits for them, and a test takes the same course each time.
+    public nonisolated func run<Value: Sendable>(_ body: () async throws -> Value) async rethrows -> Value {
+        try await withTaskExecutorPreference(tasks) { try await body() }
+    }
 
     func number() -> Int {
         lastNumber += 1
@@ -251,7 +262,9 @@ public actor SimulatedRadio {
             if seconds <= 0 {
                 setStrength(strength, id)
             } else {
-                _ = Task.after(.seconds(seconds), clock: clock, on: self) { $0.setStrength(strength, id) }
+                _ = Task.after(.seconds(seconds), clock: clock, on: self, executor: tasks) {
+                    $0.setStrength(strength, id)
+                }
             }
         }
     }
@@ -309,7 +322,7 @@ public actor SimulatedRadio {
             writer.task?.cancel()
             writer.channel.close()
         }
-        for command in link.commands.values { command?.cancel() }
+        for command in link.commands.values { command.cancel() }
         for service in peripherals[id]?.definition.services ?? [] {
             service.tellOfDisconnection(of: Self.central(link.port))
         }

@@ -133,6 +133,7 @@ import Testing
     @Test func `a disconnect ends the attempt with connectionCancelled`() async throws {
         await bench.backend.script(.connect, .hold)
         let caller = await connecting()
+        await bench.backend.asked(.connect)
         try await strap.disconnect()
         await expectError(.connectionCancelled) { try await caller.value }
         #expect(await bench.backend.calls(.connect, .disconnect) == [.connect(strap.id), .disconnect(strap.id)])
