@@ -17,6 +17,7 @@ let package = Package(
         .library("BLEObservation"),
         .library("BLEProfiles"),
         .library("BLESimulation"),
+        .library("BLETesting"),
     ],
     traits: [
         .default(enabledTraits: ["DeviceCommands"]),
@@ -54,6 +55,8 @@ let package = Package(
 
         // A radio in memory, as a backend.
         .module("BLESimulation", ["BLE", "Waiting", .log]),
+        // What tests of a program on a simulated radio need besides.
+        .module("BLETesting", ["BLE", "BLESimulation", "Waiting", .log]),
         // The behavior that all backends must have, as a test suite.
         .module("BLEBackendTesting", ["BLE", "BLEProfiles", "BLESimulation", "Waiting", .log]),
 
@@ -66,7 +69,7 @@ let package = Package(
             "Robot/Sources"),
 
         // Tests, and what they share.
-        .support("BLETestSupport", ["BLE", "BLESimulation", "Waiting", .log]),
+        .support("BLETestSupport", ["BLE", "BLESimulation", "BLETesting", "Waiting", .log]),
         .tests("WaitingTests", ["BLETestSupport", "Waiting"]),
         .tests("BLETests", ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
         .tests(
@@ -85,13 +88,16 @@ let package = Package(
             ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
         .testTarget(
             name: "SmartLockTests",
-            dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETestSupport"],
+            dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETesting"],
             path: "Docs/Examples/SmartLock/Tests", packageAccess: false, swiftSettings: .strict),
+        .testTarget(
+            name: "FleetTests", dependencies: ["BLE", "BLESimulation", "BLETesting"],
+            path: "Docs/Examples/Fleet/Tests", packageAccess: false, swiftSettings: .strict),
         .testTarget(
             name: "ClassroomRobotTests",
             dependencies: [
                 "ClassroomRobot", "BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEProfiles", "BLESimulation",
-                "BLETestSupport",
+                "BLETesting",
             ],
             path: "Docs/Examples/Robot/Tests", packageAccess: false, swiftSettings: .strict),
     ],

@@ -188,7 +188,7 @@ struct AutoConnecting: Sendable {
         let (peripherals, producer) = BoundedStream.make(of: Peripheral.self, policy: .dropOldest(capacity: 64)) {
             Task { try? await running.wait().cancel() }
         }
-        let task = Task {
+        let task = Task(executorPreference: central.taskExecutor) {
             do throws(BLEError) {
                 try await run(producer)
                 producer.finish()

@@ -23,7 +23,7 @@ public final class PeripheralValues: Sendable {
         let store = ValueStore()
         self.store = store
         let events = await peripheral.central.connectionEvents(peripheral.id, for: store)
-        upkeep = Task {
+        upkeep = Task(executorPreference: peripheral.central.taskExecutor) {
             await ValueUpdater(peripheral: peripheral, declared: declared, store: store).run(events)
         }
     }

@@ -59,7 +59,10 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Starts to receive advertisements.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
-        if radio.hasFaults.load(ordering: .relaxed) { _ = try await radio.admit(.scan, at: nil, port) }
+        if radio.hasFaults.load(ordering: .relaxed) {
+            try await radio.checkReady()
+            _ = try await radio.admit(.scan, at: nil, port)
+        }
         try await radio.setFilter(filter, port)
     }
 
@@ -121,6 +124,14 @@ public actor SimulatedBackend: CentralBackend {
                 return try await backend.perform("read", .read, attribute, offset: offset) { () throws(BLEError) in
                     try await radio.read(attribute, offset: offset, port)
                 }
+            case .write(let value, .withoutResponse, let offset) where radio.hasFaults.load(ordering: .relaxed):
+                let (arrives, losesLink) = try await radio.admitCommand(attribute, port)
+                guard arrives else { return [] }
+                try await backend.perform("write", nil, attribute, offset: offset, writes: value) {
+                    () throws(BLEError) in
+                    try await radio.write(value, to: attribute, type: .withoutResponse, offset: offset, port)
+                }
+                if losesLink { await radio.loseLink(attribute.peripheral, port) }
             case .write(let value, let type, let offset):
                 try await backend.perform("write", .write, attribute, offset: offset, writes: value) {
                     () throws(BLEError) in

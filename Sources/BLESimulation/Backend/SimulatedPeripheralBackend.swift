@@ -86,6 +86,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         try await radio.checkReady()
         trace("register", ["services": "\(services.map(\.uuid))"])
         _ = try await radio.admit(.register, at: id, nil)
+        guard self.context != nil else { throw .shutDown }
         let forwarding = services.enumerated().map { position, service in
             var service = service
             // The host reports ended links itself.
@@ -107,10 +108,6 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     ) -> CharacteristicDefinition {
         // The closures do not capture `self` itself, so that a subscription reaches the host before it is answered.
         weak let backend = self
-        let admit: @Sendable () async throws(ATTError) -> Void = { [radio] () throws(ATTError) in
-            guard radio.hasFaults.load(ordering: .relaxed) else { return }
-            try await backend?.admitRequest()
-        }
         return CharacteristicDefinition(
             characteristic.uuid, characteristic.properties, security: characteristic.security,
             descriptors: characteristic.descriptors.enumerated().map { position, descriptor in
@@ -119,27 +116,29 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 return DescriptorDefinition(
                     descriptor.uuid, isWritable: descriptor.isWritable,
                     onRead: { [place] (request) throws(ATTError) in
-                        try await admit()
-                        return try await context.read(place, request)
+                        try await backend.answer { () throws(ATTError) in try await context.read(place, request) }
                     },
                     onWrite: { [place] (value, request) throws(ATTError) in
-                        try await admit()
-                        try await context.write(place, value, request)
+                        try await backend.answer { () throws(ATTError) in
+                            try await context.write(place, value, request)
+                        }
                     })
             },
             onRead: { (request) throws(ATTError) in
-                try await admit()
                 // The radio returns only the requested part.
                 var whole = request
                 whole.offset = 0
-                return try await context.read(attribute, whole)
+                return try await backend.answer { [whole] () throws(ATTError) in
+                    try await context.read(attribute, whole)
+                }
             },
             onWrite: { (value, request) throws(ATTError) in
-                try await admit()
                 // The radio has joined the parts.
                 var whole = request
                 whole.offset = 0
-                try await context.write(attribute, value, whole)
+                try await backend.answer { [whole] () throws(ATTError) in
+                    try await context.write(attribute, value, whole)
+                }
             },
             onSubscribe: { notifier in
                 guard let backend, let central = notifier.central else { return }
@@ -155,14 +154,17 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             })
     }
 
-    /// Lets the faults of a request happen before the host is asked.
-    private func admitRequest() async throws(ATTError) {
+    /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
+    fileprivate func admitRequest() async throws(ATTError) -> Bool {
+        guard radio.hasFaults.load(ordering: .relaxed) else { return false }
         do throws(BLEError) {
-            if try await radio.admit(.request, at: id, nil) { await radio.loseLink(id) }
+            return try await radio.admit(.request, at: id, nil)
         } catch {
             throw error.attError ?? .unlikelyError
         }
     }
+
+    fileprivate func loseLink() async { await radio.loseLink(id, nil) }
 
     /// Logs what the host does at trace level.
     private func trace(_ name: String, _ metadata: @autoclosure () -> Logger.Metadata) {
@@ -265,6 +267,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         try await radio.checkReady()
         trace("advertise", ["advertising": "\(advertising)"])
         _ = try await radio.admit(.advertise, at: id, nil)
+        guard context != nil else { throw .shutDown }
         guard advertisements.count < Self.advertisingSets else {
             throw BLEError(
                 .busy, "no advertising set is free: \(Self.advertisingSets) are in use", isRetryable: true,
@@ -313,6 +316,19 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             all.manufacturerData.merge(parameters.scanResponse.manufacturerData) { $1 }
         }
         return all
+    }
+}
+
+extension SimulatedPeripheralBackend? {
+    /// Has the host answer a request of a central, as the faults allow it.
+    fileprivate func answer<Value: Sendable>(
+        _ host: () async throws(ATTError) -> Value
+    ) async throws(ATTError) -> Value {
+        guard let backend = self else { throw .unlikelyError }
+        let losesLink = try await backend.admitRequest()
+        let value = try await host()
+        if losesLink { await backend.loseLink() }
+        return value
     }
 }
 

@@ -159,9 +159,10 @@ public final class ManualClock: Clock {
     /// until the radios of this clock have nothing left to do. Returns when they are quiet after `duration`, or when
     /// the task is cancelled.
     ///
-    /// It waits for all centrals, hosts and peripherals of these radios, and for the tasks that run among their steps:
-    /// those inside ``SimulatedRadio/run(_:)`` and `withCentral`, with their `async let` and task groups. Other tasks,
-    /// such as those of `Task { … }`, may take their turns later, after more time has passed.
+    /// It waits for the centrals and peripherals of these radios, and for the tasks that run among their steps: those
+    /// inside ``SimulatedRadio/run(_:)`` and `withCentral`, with their `async let` and task groups. Other tasks, such
+    /// as those of `Task { … }` and the handlers of a `PeripheralHost`, may take their turns later, after more time has
+    /// passed.
     public func run(for duration: Duration) async {
         let end = now.advanced(by: duration)
         while true {
@@ -174,8 +175,8 @@ public final class ManualClock: Clock {
         await settle()
     }
 
-    /// Lets time pass, in the same way, until `condition` holds. Returns whether it does: false after `limit`, or if
-    /// the task is cancelled.
+    /// Lets time pass, in the same way, until `condition` holds. Returns whether it does: false if nothing sleeps until
+    /// `limit` has passed, or if the task is cancelled.
     @discardableResult
     public func run(
         for limit: Duration = .seconds(3600), isolation: isolated (any Actor)? = #isolation,
@@ -198,7 +199,8 @@ public final class ManualClock: Clock {
         let executors = state.withLock { $0.executors.compactMap(\.executor) }
         func count() -> Int { executors.reduce(state.withLock(\.changes)) { $0 &+ $1.stepCount } }
         var quiet = 0
-        while quiet < Self.quietTurns, !Task.isCancelled {
+        // What never comes to rest, such as a loop that needs no time, must not stop time.
+        for _ in 0..<10_000 where quiet < Self.quietTurns && !Task.isCancelled {
             // Tasks of other executors that are ready get a thread, too.
             await Task.detached {}.value
             // The steps with which this task itself continues.

@@ -34,7 +34,7 @@ struct FaultPlan {
         let event: SimulatedEvent
         let occurrence: SimulatedOccurrence
         let effect: Effect
-        var random: RandomNumbers
+        var random: SeededGenerator
         /// The number of matching events so far.
         var seen = 0
 
@@ -73,7 +73,9 @@ struct FaultPlan {
     /// The number of events that each fault has disturbed.
     private var counts: [Int: Int] = [:]
     private var lastNumber = 0
-    /// The faults that were removed before they were over. What they have disturbed already goes on.
+    /// The peripheral of each fault. Nil for all of the radio.
+    private var owners: [Int: DeviceID?] = [:]
+    /// The faults that were removed. What they have disturbed already goes on.
     private var removed: Set<Int> = []
 
     var isEmpty: Bool { faults.isEmpty }
@@ -85,26 +87,29 @@ struct FaultPlan {
         lastNumber += 1
         let fault = Fault(
             number: lastNumber, event: event, occurrence: occurrence, effect: effect,
-            random: RandomNumbers(seed: occurrence.seed))
+            random: SeededGenerator(seed: occurrence.seed))
         if !fault.isOver { faults[peripheral, default: []].append(fault) }
         counts[lastNumber] = 0
+        owners[lastNumber] = .some(peripheral)
         return lastNumber
     }
 
     mutating func remove(_ number: Int) {
         removed.insert(number)
-        for peripheral in Array(faults.keys) {
-            faults[peripheral]?.removeAll { $0.number == number }
-            if faults[peripheral]?.isEmpty == true { faults[peripheral] = nil }
-        }
+        guard let owner = owners[number] else { return }
+        faults[owner]?.removeAll { $0.number == number }
+        if faults[owner]?.isEmpty == true { faults[owner] = nil }
     }
 
-    /// Removes the faults of a peripheral; nil removes all.
+    /// Removes the faults of a peripheral; nil removes all. Those that are over count, too: they may still hold events.
     mutating func removeAll(of peripheral: DeviceID?) {
-        for (place, all) in faults where peripheral == nil || place == peripheral {
-            removed.formUnion(all.map(\.number))
-            faults[place] = nil
-        }
+        for (number, owner) in owners where peripheral == nil || owner == peripheral { removed.insert(number) }
+        if peripheral == nil { faults = [:] } else { faults[peripheral] = nil }
+    }
+
+    /// Whether a fault can disturb further events.
+    func isActive(_ number: Int) -> Bool {
+        owners[number].flatMap { faults[$0] }?.contains { $0.number == number } ?? false
     }
 
     func isRemoved(_ number: Int) -> Bool { removed.contains(number) }
@@ -132,20 +137,5 @@ struct FaultPlan {
             if faults[place]?.isEmpty == true { faults[place] = nil }
         }
         return all
-    }
-}
-
-/// Random numbers that are the same for the same seed (SplitMix64).
-struct RandomNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -45,7 +45,7 @@ extension SimulatedDisturbance {
         _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always, by duration: Duration
     ) async -> SimulatedFault { await add(.delay(duration), event, occurrence) }
 
-    /// Has events fail. A value or an advertisement that fails is lost.
+    /// Has events fail. What has no answer is lost instead: a value, an advertisement, a write without response.
     ///
     /// - Parameter error: what the central or the host gets. By default, what is usual for the event.
     @discardableResult
@@ -65,7 +65,8 @@ extension SimulatedDisturbance {
         _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
     ) async -> SimulatedFault { await add(.hold, event, occurrence) }
 
-    /// Has events get lost: a request has no effect and no answer, a value or an advertisement does not arrive.
+    /// Has events get lost: a request has no effect and no answer, a value or an advertisement does not arrive. A call
+    /// that needs no peripheral, such as a scan, fails with `timedOut` after 25 s.
     @discardableResult
     public func ignore(
         _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
@@ -77,13 +78,13 @@ extension SimulatedDisturbance {
         _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
     ) async -> SimulatedFault { await add(.duplicate, event, occurrence) }
 
-    /// Drops the link before events happen, as if out of range. They fail.
+    /// Drops the link before events of a link happen, as if out of range. They fail with `disconnected`.
     @discardableResult
     public func dropLink(
         before event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
     ) async -> SimulatedFault { await add(.dropLink(isBefore: true), event, occurrence) }
 
-    /// Drops the link after events have happened, as if out of range. The answer to a request is lost with it.
+    /// Drops the link after events of a link have happened, as if out of range. The answer to a request is lost with it.
     @discardableResult
     public func dropLink(
         after event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
@@ -95,16 +96,15 @@ extension SimulatedDisturbance {
     ///   - probabilities: how probable it is that an event is disturbed, 0 to 1.
     ///   - seed: the same seed has the same faults at the same events, as long as the program does the same.
     public func disturb(_ probabilities: [SimulatedEvent: Double], seed: UInt64) async {
-        for (event, probability) in probabilities {
-            // Each kind of event has numbers of its own, whatever the order of a dictionary.
-            let name = "\(event.kind) \(event.characteristic?.characteristic.description ?? "")"
-            let own = name.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        func name(_ event: SimulatedEvent) -> String { "\(event.kind) \(event.characteristic, default: "")" }
+        // In an order that is not that of a dictionary, and each with numbers of its own.
+        for (event, probability) in probabilities.sorted(by: { name($0.key) < name($1.key) }) {
+            let own = name(event).utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
             _ = await add(.random, event, .probability(probability, seed: own))
         }
     }
 
-    /// Removes all faults of the peripheral; of a radio, those of its peripherals, too. What they hold or ignore
-    /// continues.
+    /// Removes all faults of the peripheral; of a radio, those of its peripherals, too. What they hold or delay goes on.
     public func removeFaults() async {
         let (radio, peripheral) = disturbed
         await radio.removeFaults(of: peripheral)
@@ -119,9 +119,10 @@ public struct SimulatedFault: Sendable {
     /// The number of events that it has disturbed.
     public var count: Int { get async { await radio.faults.count(of: number) } }
 
-    /// Waits until it has disturbed that many events. Also returns if the task is cancelled.
+    /// Waits until it has disturbed that many events. Also returns when it is over or removed, and if the task is
+    /// cancelled.
     public func disturbed(_ count: Int = 1) async { await radio.disturbed(number, count) }
 
-    /// Lets the events that it holds, delays or ignores happen, and removes it.
+    /// Removes it, and lets the events happen that it holds or delays, in their order. What is lost stays lost.
     public func release() async { await radio.release(number) }
 }

@@ -33,20 +33,33 @@ extension SimulatedRadio {
 
     func removeFaults(of peripheral: Peripheral.ID?) {
         faults.removeAll(of: peripheral)
-        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
-        for pause in pauses.values where peripheral == nil || pause.peripheral == peripheral {
-            pause.outcome.deliver(.success(()))
-        }
+        faultsChanged()
+        endPausesOfRemovedFaults()
     }
 
     func release(_ fault: Int) {
         faults.remove(fault)
+        faultsChanged()
+        endPausesOfRemovedFaults()
+    }
+
+    /// In the order in which they have begun.
+    private func endPausesOfRemovedFaults() {
+        for (_, pause) in pauses.sorted(by: { $0.key < $1.key }) where faults.isRemoved(pause.fault) {
+            pause.outcome.deliver(.success(()))
+        }
+    }
+
+    private func faultsChanged() {
         hasFaults.store(!faults.isEmpty, ordering: .relaxed)
-        for pause in pauses.values where pause.fault == fault { pause.outcome.deliver(.success(())) }
+        for observer in faultObservers.values
+        where faults.count(of: observer.fault) >= observer.count || !faults.isActive(observer.fault) {
+            observer.outcome.deliver(.success(()))
+        }
     }
 
     func disturbed(_ fault: Int, _ count: Int) async {
-        guard faults.count(of: fault) < count else { return }
+        guard faults.count(of: fault) < count, faults.isActive(fault) else { return }
         let token = number()
         let outcome = Outcome<Void>()
         faultObservers[token] = FaultObserver(fault: fault, count: count, outcome: outcome)
@@ -61,14 +74,14 @@ extension SimulatedRadio {
         of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil
     ) -> [FaultPlan.Disturbance] {
         guard !faults.isEmpty else { return [] }
-        let found = faults.disturbances(of: kind, at: peripheral) { key in
+        // A condition of a test may come back here.
+        var plan = faults
+        let found = plan.disturbances(of: kind, at: peripheral) { key in
             guard let peripheral, let handle else { return false }
             return peripherals[peripheral]?.attributes.handle(of: key) == handle
         }
-        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
-        for observer in faultObservers.values where faults.count(of: observer.fault) >= observer.count {
-            observer.outcome.deliver(.success(()))
-        }
+        faults = plan
+        faultsChanged()
         return found
     }
 
@@ -76,7 +89,29 @@ extension SimulatedRadio {
     func admit(
         _ kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil, _ port: Int?
     ) async throws(BLEError) -> Bool {
-        try await endure(disturbances(of: kind, at: peripheral, handle: handle), at: peripheral, port)
+        let disturbances = disturbances(of: kind, at: peripheral, handle: handle)
+        if disturbances.contains(where: \.isLoss), let limit = Self.timeLimit(of: kind) {
+            guard (try? await clock.sleep(for: limit)) != nil else { throw .cancelled }
+            throw BLEError(.timedOut, "there was no answer within \(limit)")
+        }
+        return try await endure(disturbances, at: peripheral, port)
+    }
+
+    /// Admits a write without response. Returns whether it arrives, and whether the link is lost after it.
+    func admitCommand(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> (arrives: Bool, losesLink: Bool)
+    {
+        let disturbances = disturbances(of: .write, at: attribute.peripheral, handle: attribute.handle)
+        let isLost = disturbances.contains { if case .fail = $0.effect { true } else { $0.isLoss } }
+        if isLost { return (false, false) }
+        return (true, try await endure(disturbances, at: attribute.peripheral, port))
+    }
+
+    /// The system's time limit for a call that needs no answer of a peripheral. Nil for others.
+    private static func timeLimit(of kind: SimulatedEvent.Kind) -> Duration? {
+        switch kind {
+        case .scan, .disconnect, .register, .advertise: .seconds(25)
+        default: nil
+        }
     }
 
     /// Lets disturbances happen that come before an event. Returns whether the link is lost after it.
@@ -89,7 +124,9 @@ extension SimulatedRadio {
             case .delay(let duration): try await pause(disturbance.fault, peripheral, port, for: duration)
             case .hold, .ignore: try await pause(disturbance.fault, peripheral, port)
             case .fail(let error): throw error
-            case .dropLink(isBefore: true): loseLink(peripheral)
+            case .dropLink(isBefore: true):
+                loseLink(peripheral, port)
+                throw Self.linkLost
             case .dropLink(isBefore: false): losesLink = true
             case .duplicate, .random: break
             }
@@ -111,12 +148,18 @@ extension SimulatedRadio {
     }
 
     func failPauses(_ error: BLEError, where matches: (Pause) -> Bool = { _ in true }) {
-        for pause in pauses.values where matches(pause) { pause.outcome.deliver(.failure(error)) }
+        for (_, pause) in pauses.sorted(by: { $0.key < $1.key }) where matches(pause) {
+            pause.outcome.deliver(.failure(error))
+        }
     }
 
     static let linkLost = BLEError(.disconnected, "the link was lost", disconnectReason: .timeout)
 
-    func loseLink(_ peripheral: Peripheral.ID?) { if let peripheral { endLink(peripheral, Self.linkLost) } }
+    /// - Parameter port: the central that has the link. Nil for any.
+    func loseLink(_ peripheral: Peripheral.ID?, _ port: Int?) {
+        guard let peripheral, port == nil || peripherals[peripheral]?.link?.port == port else { return }
+        endLink(peripheral, Self.linkLost)
+    }
 
     // MARK: Values
 
@@ -164,8 +207,9 @@ extension SimulatedRadio {
                 for _ in next.disturbances.filter(\.isDuplicate) {
                     device.link?.subscriptions[next.handle]?.take(next.value)
                 }
+                // With the link, its confirmation is lost.
+                if losesLink { loseLink(id, port) }
                 next.arrival?.deliver(.success(()))
-                if losesLink { loseLink(id) }
             } catch {
                 next.arrival?.deliver(.failure(error))
             }

@@ -72,7 +72,7 @@ extension SimulatedRadio {
     private func advertise(_ device: SimulatedDevice, _ id: Peripheral.ID) {
         guard !faults.isEmpty else { return deliver(device, id) }
         let disturbances = disturbances(of: .advertisement, at: id)
-        if disturbances.contains(where: \.isLoss) { return }
+        if disturbances.contains(where: \.isLoss) || device.isAdvertisementHeld { return }
         guard !disturbances.isEmpty else { return deliver(device, id) }
         Task.immediate { await self.advertise(device, id, disturbances) }
     }
@@ -80,7 +80,11 @@ extension SimulatedRadio {
     private func advertise(
         _ device: SimulatedDevice, _ id: Peripheral.ID, _ disturbances: [FaultPlan.Disturbance]
     ) async {
-        guard (try? await endure(disturbances, at: id, nil)) != nil, peripherals[id] === device else { return }
+        device.isAdvertisementHeld = true
+        defer { device.isAdvertisementHeld = false }
+        // It may have stopped to advertise meanwhile.
+        guard (try? await endure(disturbances, at: id, nil)) != nil, peripherals[id] === device, device.next != nil
+        else { return }
         deliver(device, id)
         for _ in disturbances.filter(\.isDuplicate) { deliver(device, id) }
     }

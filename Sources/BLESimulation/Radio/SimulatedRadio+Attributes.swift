@@ -190,7 +190,7 @@ extension SimulatedRadio {
     private func operate<Value: Sendable>(
         _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(BLEError) -> Value {
-        try await onLink(id) { () throws(BLEError) in
+        try await onLink(id, executor: tasks) { () throws(BLEError) in
             do throws(ATTError) {
                 return try await handler()
             } catch {
@@ -241,7 +241,10 @@ extension SimulatedRadio {
             throw Self.rejection(error)
         }
         guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
-            return task.cancel()
+            task.cancel()
+            // The link may have ended.
+            _ = try self.device(attribute.peripheral, port)
+            return
         }
     }
 
@@ -275,11 +278,15 @@ extension SimulatedRadio {
         let (id, handle) = (attribute.peripheral, attribute.handle)
         peripherals[id]?.attributes.set(value, of: handle)
         if isTracing { traceNotification(value, handle, id) }
-        guard !faults.isEmpty else { return send(value, handle, id) }
+        guard !faults.isEmpty || peripherals[id]?.link?.outgoing.isEmpty == false else {
+            return send(value, handle, id)
+        }
         let arrival = Outcome<Void>()
         send(value, handle, id, .indicate, arrival: arrival)
         try await arrival.wait()
-        if try await admit(.confirm, at: id, handle: handle, peripherals[id]?.link?.port) { loseLink(id) }
+        let port = peripherals[id]?.link?.port
+        guard try await admit(.confirm, at: id, handle: handle, port) else { return }
+        loseLink(id, port)
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.

@@ -71,8 +71,9 @@ extension SimulatedRadio {
     func disconnect(_ id: Peripheral.ID, _ port: Int) {
         let cancelled = BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
         failPending(cancelled) { $0.id == id && $0.port == port }
-        failPauses(cancelled) { $0.peripheral == id && $0.port == port }
-        guard peripherals[id]?.link?.port == port else { return }
+        guard peripherals[id]?.link?.port == port else {
+            return failPauses(cancelled) { $0.peripheral == id && $0.port == port }
+        }
         endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
     }
 

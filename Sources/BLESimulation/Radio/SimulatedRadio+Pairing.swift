@@ -159,14 +159,15 @@ extension SimulatedRadio {
 
     /// Runs work on a link until the work or the link ends, or the caller gives up.
     func onLink<Value: Sendable>(
-        _ id: Peripheral.ID, _ work: @escaping @Sendable () async throws(BLEError) -> Value
+        _ id: Peripheral.ID, executor: (any TaskExecutor)? = nil,
+        _ work: @escaping @Sendable () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard peripherals[id]?.link != nil else { throw BLEError(.disconnected, "there is no link") }
         let outcome = Outcome<Value>()
         let token = number()
         peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
         defer { peripherals[id]?.link?.operations[token] = nil }
-        return try await outcome.race(executor: tasks, work)
+        return try await outcome.race(executor: executor, work)
     }
 
     // MARK: Bonds and settings

@@ -71,10 +71,11 @@ extension SimulatedBackend {
         _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard let kind, radio.hasFaults.load(ordering: .relaxed) else { return try await body() }
+        if kind == .connect { try await radio.checkReady() }
         let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
         let value = try await body()
         guard losesLink else { return value }
-        await radio.loseLink(peripheral)
+        await radio.loseLink(peripheral, port)
         // Nobody waits for an answer over the link.
         if kind == .connect || kind == .disconnect { return value }
         throw SimulatedRadio.linkLost

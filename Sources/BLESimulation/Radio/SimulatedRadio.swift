@@ -198,11 +198,12 @@ public actor SimulatedRadio {
         }
         let obstacle = !isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent
         failPending(obstacle) { _ in true }
-        failPauses(obstacle)
         for id in peripherals.keys {
             endLink(id, error)
             updateAdvertising(id)
         }
+        // Those of links have failed with the links.
+        failPauses(obstacle)
     }
 
     private func announce(_ event: CentralBackendEvent) {
@@ -232,6 +233,7 @@ public actor SimulatedRadio {
     func remove(_ id: Peripheral.ID) {
         endLink(id, Self.linkLost)
         endAdvertising(id)
+        failPauses(Self.linkLost) { $0.peripheral == id }
         peripherals[id] = nil
         // No central can connect to the peripheral any more, so only a useless address would be kept.
         for port in ports.values { port.known.remove(id) }
@@ -297,7 +299,8 @@ public actor SimulatedRadio {
     func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
         peripherals[id]?.attributes.set(value, of: handle)
         if isTracing { traceNotification(value, handle, id) }
-        send(value, handle, id)
+        let properties = peripherals[id]?.attributes.characteristics[handle]?.definition.properties ?? .notify
+        send(value, handle, id, properties.contains(.notify) ? .notify : .indicate)
     }
 
     /// Ends a link, and notifies its central.
@@ -312,7 +315,7 @@ public actor SimulatedRadio {
         for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)
         for operation in link.operations.values { operation(error) }
-        failPauses(error) { $0.peripheral == id }
+        failPauses(error) { $0.peripheral == id && $0.port == link.port }
         for arrival in link.outgoing.compactMap(\.arrival) + link.unanswered { arrival.deliver(.failure(error)) }
         for var subscription in link.subscriptions.values {
             subscription.task?.cancel()
@@ -349,6 +352,7 @@ public actor SimulatedRadio {
 
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
+        failPauses(.shutDown) { $0.port == port }
         for (id, device) in peripherals where device.link?.port == port {
             endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
         }

@@ -3,7 +3,7 @@ import BLEAssignedNumbers
 import BLEBeacons
 import BLEProfiles
 import BLESimulation
-import BLETestSupport
+import BLETesting
 import Testing
 
 @testable import ClassroomRobot

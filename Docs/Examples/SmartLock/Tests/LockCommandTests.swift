@@ -1,6 +1,6 @@
 import BLE
 import BLEFeatures
-import BLETestSupport
+import BLETesting
 import SmartLock
 import Testing
 

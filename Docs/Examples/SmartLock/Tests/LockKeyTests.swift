@@ -1,7 +1,7 @@
 import BLE
 import BLEFeatures
 import BLESimulation
-import BLETestSupport
+import BLETesting
 import FoundationEssentials
 import SmartLock
 import Testing

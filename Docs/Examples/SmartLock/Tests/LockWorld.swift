@@ -1,7 +1,7 @@
 import BLE
 import BLEFeatures
 import BLESimulation
-import BLETestSupport
+import BLETesting
 import SmartLock
 
 /// A simulated lock in virtual time, and who wants to use it.

@@ -2,7 +2,7 @@ public import BLE
 public import Testing
 internal import Waiting
 
-/// Checks that `body` throws a `BLEError` of that code, and returns the error.
+/// Checks that `body` throws a `BLEError` of that code, and returns the error. Records an issue otherwise.
 @discardableResult
 public func expectError(
     _ code: BLEError.Code, sourceLocation: SourceLocation = #_sourceLocation, from body: () async throws -> some Any

@@ -1,10 +1,12 @@
 /// A random number generator (SplitMix64) that returns the same numbers for the same seed, so that a failure can be
-/// repeated.
+/// repeated. Not for keys.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
+    /// Creates a generator.
     public init(seed: UInt64) { state = seed }
 
+    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state

@@ -1,6 +1,6 @@
-import BLE
-import Synchronization
-import Waiting
+internal import BLE
+internal import Synchronization
+internal import Waiting
 
 /// A value that a test shares with its handlers, tasks and other threads.
 public final class SharedValue<Value: Sendable>: Sendable {
@@ -16,8 +16,10 @@ public final class SharedValue<Value: Sendable>: Sendable {
 
     private let state: Mutex<State>
 
+    /// Creates a shared value.
     public init(_ value: Value) { state = Mutex(State(value: value)) }
 
+    /// The value now.
     public var value: Value { state.withLock { $0.value } }
 
     /// Changes the value in place, atomically.

@@ -9,9 +9,12 @@ public final class NotificationLog: Sendable {
 
     private let state = SharedValue(State())
 
+    /// Creates a log without values.
     public init() {}
 
+    /// The values so far.
     public var values: [[UInt8]] { state.value.values }
+    /// The number of gaps so far.
     public var gapCount: Int { state.value.gapCount }
 
     /// Records all notifications until the stream ends.
