@@ -3,10 +3,10 @@ public import BLE
 /// What a test can disturb: one peripheral of a simulated radio, or the whole radio with all its peripherals.
 ///
 /// ```swift
-/// await strap.delay(.read(of: .batteryLevel), by: .seconds(2))
-/// await strap.fail(.subscribe, .next(2), with: .insufficientResources)
+/// await device.delay(.read(of: .batteryLevel), by: .seconds(2))
+/// await device.fail(.subscribe, .next(2), with: .insufficientResources)
 /// await radio.dropLink(after: .connect, .probability(0.1, seed: 7))
-/// let discovery = await strap.hold(.discover)
+/// let discovery = await device.hold(.discover)
 /// …
 /// await discovery.disturbed()   // a central discovers the services
 /// await discovery.release()
@@ -84,7 +84,8 @@ extension SimulatedDisturbance {
         before event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
     ) async -> SimulatedFault { await add(.dropLink(isBefore: true), event, occurrence) }
 
-    /// Drops the link after events of a link have happened, as if out of range. The answer to a request is lost with it.
+    /// Drops the link after events of a link have happened, as if out of range. The answer to a request is lost with
+    /// it.
     @discardableResult
     public func dropLink(
         after event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
@@ -104,7 +105,8 @@ extension SimulatedDisturbance {
         }
     }
 
-    /// Removes all faults of the peripheral; of a radio, those of its peripherals, too. What they hold or delay goes on.
+    /// Removes all faults of the peripheral; of a radio, those of its peripherals, too. What they hold or delay goes
+    /// on.
     public func removeFaults() async {
         let (radio, peripheral) = disturbed
         await radio.removeFaults(of: peripheral)

@@ -58,7 +58,7 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// Sets the strength of the advertisements and the links over time: in seconds from now, and in dBm.
     ///
     /// ```swift
-    /// await strap.play([(0, -50), (6, -75)])   // it is carried away
+    /// await device.play([(0, -50), (6, -75)])   // it is carried away
     /// ```
     public func play(_ strengths: [(seconds: Double, strength: Int)]) async {
         radio.log(fault: "play", of: id)

@@ -9,6 +9,7 @@ import BLEFeatures
 import BLEObservation
 import BLEProfiles
 import BLESimulation
+import BLETesting
 import Dispatch
 import Foundation
 import Glibc
