@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `the end of one run leaves what another shows`() async throws {
-        let (peripheral, _) = try await world.add(Self.fan)
+        let (peripheral, grip) = try await world.add(Self.fan)
         let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: Self.interval)
         let first = running(fan)
         while try fan.value(of: Self.name) != "Fan" {
@@ -114,6 +114,8 @@ import Testing
             world.clock.advance(by: Self.interval)
         }
         let second = running(fan)
+        // Each shows something, and pauses.
+        try await grip.notify(2, from: Self.speed)
         await world.clock.sleepers(2, for: Self.interval)
         first.cancel()
         _ = await first.result
