@@ -27,15 +27,17 @@ public final class SharedValue<Value: Sendable>: Sendable {
     public func change<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state in
             let result = body(&state.value)
-            let ready = state.waiters.filter { $0.holds(state.value) }
-            if !ready.isEmpty { state.waiters.removeAll { $0.holds(state.value) } }
+            let split = state.waiters.partition { $0.holds(state.value) }
+            let ready = Array(state.waiters[split...])
+            state.waiters.removeSubrange(split...)
             return (result, ready)
         }
         for waiter in ready { waiter.outcome.deliver(.success(())) }
         return result
     }
 
-    /// Returns once `holds` is true of the value. Throws when the task is cancelled.
+    /// Returns once `holds` is true of the value. It must not use the shared value itself. Throws when the task is
+    /// cancelled.
     public func until(_ holds: @escaping @Sendable (Value) -> Bool) async throws {
         let waiter = Waiter(holds: holds)
         let holdsAlready = state.withLock { state in

@@ -19,7 +19,21 @@ extension SimulatedWorld {
                 try? await Task.sleep(for: .milliseconds(1))
             }
         }
-        defer { moving.cancel() }
-        return try await body()
+        do {
+            let value = try await body()
+            await moving.end()
+            return value
+        } catch {
+            await moving.end()
+            throw error
+        }
+    }
+}
+
+extension Task where Success == Void, Failure == Never {
+    /// Returns when the task has ended, after which the clock stands still.
+    fileprivate func end() async {
+        cancel()
+        await value
     }
 }

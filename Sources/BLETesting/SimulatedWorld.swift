@@ -35,7 +35,7 @@ public struct SimulatedWorld: Sendable {
     }
 
     /// Adds a peripheral that the central has discovered. Returns it as the program sees it, and the handle with which
-    /// the test controls it.
+    /// the test controls it. Not while the central scans: then add it to the ``radio``, and let time pass.
     public func add(
         _ definition: PeripheralDefinition, pairing: SimulatedPairing = .justWorks
     ) async throws(BLEError) -> (peripheral: Peripheral, grip: SimulatedPeripheral) {
@@ -48,7 +48,7 @@ public struct SimulatedWorld: Sendable {
     }
 
     /// Runs `body` among the steps of the radio, so that the test takes the same course each time; see
-    /// `SimulatedRadio.run(_:)`.
+    /// `SimulatedRadio.run(_:)`. A body that is isolated to an actor, such as the main one, stays there.
     public func run<Value: Sendable>(_ body: () async throws -> Value) async rethrows -> Value {
         try await radio.run(body)
     }

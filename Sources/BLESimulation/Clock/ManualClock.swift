@@ -162,7 +162,7 @@ public final class ManualClock: Clock {
     /// It waits for the centrals and peripherals of these radios, and for the tasks that run among their steps: those
     /// inside ``SimulatedRadio/run(_:)`` and `withCentral`, with their `async let` and task groups. Other tasks, such
     /// as those of `Task { … }` and the handlers of a `PeripheralHost`, may take their turns later, after more time has
-    /// passed.
+    /// passed. What never comes to rest, such as a loop that needs no time, is not waited for without end.
     public func run(for duration: Duration) async {
         let end = now.advanced(by: duration)
         while true {
@@ -200,7 +200,8 @@ public final class ManualClock: Clock {
         func count() -> Int { executors.reduce(state.withLock(\.changes)) { $0 &+ $1.stepCount } }
         var quiet = 0
         // What never comes to rest, such as a loop that needs no time, must not stop time.
-        for _ in 0..<10_000 where quiet < Self.quietTurns && !Task.isCancelled {
+        for _ in 0..<10_000 {
+            guard quiet < Self.quietTurns, !Task.isCancelled else { return }
             // Tasks of other executors that are ready get a thread, too.
             await Task.detached {}.value
             // The steps with which this task itself continues.

@@ -2,7 +2,7 @@ internal import BLE
 
 /// The faults that are to happen. Decides for each event what happens to it.
 ///
-/// A decision takes time proportional to the faults of that peripheral and of the whole radio.
+/// A decision looks at the faults of that peripheral and of the whole radio, not at those of other peripherals.
 struct FaultPlan {
     /// What happens to an event.
     enum Effect: Sendable {

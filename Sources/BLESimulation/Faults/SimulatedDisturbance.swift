@@ -39,7 +39,8 @@ extension SimulatedDisturbance {
 
     /// Delays events by a duration on the radio's clock.
     ///
-    /// Later values of a peripheral wait for a delayed one: a radio does not change their order.
+    /// Later values of a peripheral wait for a delayed one: a radio does not change their order. While an advertisement
+    /// is delayed or held, the peripheral sends no other.
     @discardableResult
     public func delay(
         _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always, by duration: Duration
@@ -78,7 +79,8 @@ extension SimulatedDisturbance {
         _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always
     ) async -> SimulatedFault { await add(.duplicate, event, occurrence) }
 
-    /// Drops the link before events of a link happen, as if out of range. They fail with `disconnected`.
+    /// Drops the link before events of a link happen, as if out of range. They fail with `disconnected`,
+    /// and those without a link with `failed`.
     @discardableResult
     public func dropLink(
         before event: SimulatedEvent, _ occurrence: SimulatedOccurrence = .always

@@ -9,6 +9,8 @@ extension SimulatedRadio {
         let peripheral: Peripheral.ID?
         let port: Int?
         let fault: Int
+        /// Whether the event never happens.
+        let isLoss: Bool
         let outcome = Outcome<Void>()
     }
 
@@ -27,7 +29,7 @@ extension SimulatedRadio {
     ) -> Int {
         let number = faults.add(effect, to: event, of: peripheral, when: occurrence)
         hasFaults.store(!faults.isEmpty, ordering: .relaxed)
-        if let peripheral { log(fault: "\(effect) \(event.kind)", of: peripheral) }
+        log(fault: "\(effect) \(event.kind)", of: peripheral)
         return number
     }
 
@@ -45,7 +47,7 @@ extension SimulatedRadio {
 
     /// In the order in which they have begun.
     private func endPausesOfRemovedFaults() {
-        for (_, pause) in pauses.sorted(by: { $0.key < $1.key }) where faults.isRemoved(pause.fault) {
+        for (_, pause) in pauses.sorted(by: { $0.key < $1.key }) where !pause.isLoss && faults.isRemoved(pause.fault) {
             pause.outcome.deliver(.success(()))
         }
     }
@@ -89,21 +91,19 @@ extension SimulatedRadio {
     func admit(
         _ kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil, _ port: Int?
     ) async throws(BLEError) -> Bool {
-        let disturbances = disturbances(of: kind, at: peripheral, handle: handle)
-        if disturbances.contains(where: \.isLoss), let limit = Self.timeLimit(of: kind) {
-            guard (try? await clock.sleep(for: limit)) != nil else { throw .cancelled }
-            throw BLEError(.timedOut, "there was no answer within \(limit)")
-        }
-        return try await endure(disturbances, at: peripheral, port)
+        try await endure(
+            disturbances(of: kind, at: peripheral, handle: handle), at: peripheral, port,
+            lossEndsAfter: Self.timeLimit(of: kind))
     }
 
     /// Admits a write without response. Returns whether it arrives, and whether the link is lost after it.
     func admitCommand(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> (arrives: Bool, losesLink: Bool)
     {
         let disturbances = disturbances(of: .write, at: attribute.peripheral, handle: attribute.handle)
-        let isLost = disturbances.contains { if case .fail = $0.effect { true } else { $0.isLoss } }
-        if isLost { return (false, false) }
-        return (true, try await endure(disturbances, at: attribute.peripheral, port))
+        let end = disturbances.firstIndex { if case .fail = $0.effect { true } else { $0.isLoss } }
+        let losesLink = try await endure(
+            disturbances[..<(end ?? disturbances.endIndex)], at: attribute.peripheral, port)
+        return (end == nil, losesLink)
     }
 
     /// The system's time limit for a call that needs no answer of a peripheral. Nil for others.
@@ -115,16 +115,26 @@ extension SimulatedRadio {
     }
 
     /// Lets disturbances happen that come before an event. Returns whether the link is lost after it.
+    ///
+    /// - Parameter limit: after which time a lost event fails with `timedOut`. Nil if only its link ends it.
     func endure(
-        _ disturbances: [FaultPlan.Disturbance], at peripheral: Peripheral.ID?, _ port: Int?
+        _ disturbances: some Sequence<FaultPlan.Disturbance>, at peripheral: Peripheral.ID?, _ port: Int?,
+        lossEndsAfter limit: Duration? = nil
     ) async throws(BLEError) -> Bool {
         var losesLink = false
         for disturbance in disturbances where !faults.isRemoved(disturbance.fault) {
             switch disturbance.effect {
             case .delay(let duration): try await pause(disturbance.fault, peripheral, port, for: duration)
-            case .hold, .ignore: try await pause(disturbance.fault, peripheral, port)
+            case .hold: try await pause(disturbance.fault, peripheral, port)
+            case .ignore:
+                try await pause(disturbance.fault, peripheral, port, for: limit, isLoss: true)
+                throw BLEError(.timedOut, "there was no answer")
             case .fail(let error): throw error
             case .dropLink(isBefore: true):
+                // Without a link, there is only the failure.
+                guard let peripheral, peripherals[peripheral]?.link != nil else {
+                    throw BLEError(.failed, "a simulated fault")
+                }
                 loseLink(peripheral, port)
                 throw Self.linkLost
             case .dropLink(isBefore: false): losesLink = true
@@ -136,9 +146,9 @@ extension SimulatedRadio {
 
     /// Waits for a duration, or until the fault is released, the link ends, or the caller gives up.
     private func pause(
-        _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, for duration: Duration? = nil
+        _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, for duration: Duration? = nil, isLoss: Bool = false
     ) async throws(BLEError) {
-        let pause = Pause(peripheral: peripheral, port: port, fault: fault)
+        let pause = Pause(peripheral: peripheral, port: port, fault: fault, isLoss: isLoss)
         let token = number()
         pauses[token] = pause
         defer { pauses[token] = nil }
@@ -182,7 +192,7 @@ extension SimulatedRadio {
             return
         }
         let disturbances = disturbances(of: kind, at: id, handle: handle)
-        if disturbances.contains(where: \.isLoss) {
+        if disturbances.first?.isLoss == true {
             if let arrival { device.link?.unanswered.append(arrival) }
             return
         }
@@ -201,15 +211,18 @@ extension SimulatedRadio {
     private func sendOutgoing(_ device: SimulatedDevice, _ id: Peripheral.ID, _ number: Int, _ port: Int) async {
         while let link = device.link, link.number == number, let next = link.outgoing.first {
             do throws(BLEError) {
-                let losesLink = try await endure(next.disturbances, at: id, port)
+                let losesLink = try await endure(next.disturbances.prefix { !$0.isLoss }, at: id, port)
                 guard device.link?.number == number else { return }
-                device.link?.subscriptions[next.handle]?.take(next.value)
-                for _ in next.disturbances.filter(\.isDuplicate) {
-                    device.link?.subscriptions[next.handle]?.take(next.value)
+                if next.disturbances.contains(where: \.isLoss) {
+                    if let arrival = next.arrival { device.link?.unanswered.append(arrival) }
+                } else {
+                    for _ in 0...next.disturbances.count(where: \.isDuplicate) {
+                        device.link?.subscriptions[next.handle]?.take(next.value)
+                    }
+                    // With the link, its confirmation is lost.
+                    if losesLink { loseLink(id, port) }
+                    next.arrival?.deliver(.success(()))
                 }
-                // With the link, its confirmation is lost.
-                if losesLink { loseLink(id, port) }
-                next.arrival?.deliver(.success(()))
             } catch {
                 next.arrival?.deliver(.failure(error))
             }

@@ -70,9 +70,11 @@ extension SimulatedRadio {
 
     /// Sends an advertisement, as the faults allow it.
     private func advertise(_ device: SimulatedDevice, _ id: Peripheral.ID) {
+        // The one that is held up is the next.
+        if device.isAdvertisementHeld { return }
         guard !faults.isEmpty else { return deliver(device, id) }
         let disturbances = disturbances(of: .advertisement, at: id)
-        if disturbances.contains(where: \.isLoss) || device.isAdvertisementHeld { return }
+        if disturbances.first?.isLoss == true { return }
         guard !disturbances.isEmpty else { return deliver(device, id) }
         Task.immediate { await self.advertise(device, id, disturbances) }
     }
@@ -83,7 +85,8 @@ extension SimulatedRadio {
         device.isAdvertisementHeld = true
         defer { device.isAdvertisementHeld = false }
         // It may have stopped to advertise meanwhile.
-        guard (try? await endure(disturbances, at: id, nil)) != nil, peripherals[id] === device, device.next != nil
+        guard (try? await endure(disturbances.prefix { !$0.isLoss }, at: id, nil)) != nil, peripherals[id] === device,
+            device.next != nil, !disturbances.contains(where: \.isLoss)
         else { return }
         deliver(device, id)
         for _ in disturbances.filter(\.isDuplicate) { deliver(device, id) }

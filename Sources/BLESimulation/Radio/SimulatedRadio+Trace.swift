@@ -39,8 +39,10 @@ extension SimulatedRadio {
     }
 
     /// Logs a fault that a test causes.
-    nonisolated func log(fault: @autoclosure () -> String, of id: Peripheral.ID) {
-        logger.debug("simulated fault", metadata: ["fault": "\(fault())", "peripheral": "\(id)"])
+    ///
+    /// - Parameter id: nil for all of the radio.
+    nonisolated func log(fault: @autoclosure () -> String, of id: Peripheral.ID?) {
+        logger.debug("simulated fault", metadata: ["fault": "\(fault())", "peripheral": "\(id?.rawValue ?? "any")"])
     }
 }
 

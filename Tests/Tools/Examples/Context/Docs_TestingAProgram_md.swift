@@ -1,1 +1,2 @@
 private let device: SimulatedPeripheral = given()
+private struct Failure: Error {}
