@@ -167,6 +167,20 @@ import Testing
         await peripheral.central.shutDown()
     }
 
+    @Test func `a wait for a disturbance ends when the fault is over, is removed, or nobody waits any longer`() async {
+        let over = await device.fail(.read, .next(0))
+        await over.disturbed()
+        let removed = await device.fail(.read)
+        let waiting = Task { await removed.disturbed() }
+        await removed.release()
+        await waiting.value
+        let fault = await device.fail(.read)
+        let cancelled = Task { await fault.disturbed() }
+        cancelled.cancel()
+        await cancelled.value
+        #expect(await fault.count == 0)
+    }
+
     @Test func `a held request ends with its link, with its adapter and with its caller`() async throws {
         try await peripheral.connect()
         let read = await device.hold(.read)
