@@ -214,26 +214,33 @@ extension PeripheralHost {
             // One at a time: it may be registering what this one would register again.
             await earlier?.value
             var pauses = Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(30)).pauses
-            while !Task.isCancelled, await self?.renewAll() == false {
+            var attempts = 0
+            while !Task.isCancelled, await self?.renewAll(isEarly: attempts < Self.earlyRenewals) == false {
+                attempts += 1
                 guard await pauses.wait(clock) else { return }
             }
         }
     }
 
+    /// The number of renewals after which a stack that has just started offers everything: they take 15 s.
+    private static let earlyRenewals = 4
+
     /// Returns whether nothing is left to register.
-    private func renewAll() async -> Bool {
+    ///
+    /// - Parameter isEarly: whether the stack may not offer everything yet.
+    private func renewAll(isEarly: Bool) async -> Bool {
         var isComplete = true
         for number in registrations.numbers where !Task.isCancelled {
             guard let definition = registrations.lostDefinition(number) else { continue }
             isComplete =
-                await renew(number, .servicesRestored) { [backend] () throws(BLEError) in
+                await renew(number, .servicesRestored, isEarly) { [backend] () throws(BLEError) in
                     try await backend.register(definition.services, as: number)
                 } && isComplete
         }
         for number in registrations.numbers where !Task.isCancelled {
             guard let parameters = registrations.lostAdvertising(number) else { continue }
             isComplete =
-                await renew(number, .advertisingStarted) { [backend] () throws(BLEError) in
+                await renew(number, .advertisingStarted, isEarly) { [backend] () throws(BLEError) in
                     try await backend.startAdvertising(parameters, as: number)
                 } && isComplete
         }
@@ -242,7 +249,7 @@ extension PeripheralHost {
 
     /// Returns false if it has to be tried again.
     private func renew(
-        _ number: Int, _ event: PeripheralHostEvent, _ register: () async throws(BLEError) -> Void
+        _ number: Int, _ event: PeripheralHostEvent, _ isEarly: Bool, _ register: () async throws(BLEError) -> Void
     ) async -> Bool {
         do throws(BLEError) {
             try await register()
@@ -253,7 +260,9 @@ extension PeripheralHost {
             }
             logger.info("not restored", metadata: ["error": "\(error)"])
             let isPassing = [.poweredOff, .adapterNotFound, .bluetoothUnavailable, .failed].contains(error.code)
-            guard !error.isRetryable, !isPassing else { return false }
+            // It was offered before.
+            let isMissing = isEarly && error.code == .notSupported
+            guard !error.isRetryable, !isPassing, !isMissing else { return false }
             registrations.fail(number, error)
             yield(.failed(error))
             return true

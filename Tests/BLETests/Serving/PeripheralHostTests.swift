@@ -310,6 +310,37 @@ import Testing
         await host.shutDown()
     }
 
+    @Test(arguments: [4, 5])
+    func `a renewal waits for what the stack does not offer yet, and not for what it never offers`(
+        _ refusals: Int
+    ) async throws {
+        let host = try await host()
+        var events = await host.events().makeAsyncIterator()
+        let serving = Task { try await host.serve(definition(CharacteristicDefinition(Self.uuid, .read))) }
+        guard case .advertisingStarted? = try await events.next() else { throw BLEError(.failed, "no start") }
+        await backend.refuse(Array(repeating: BLEError(.notSupported, "no such interface"), count: refusals))
+        await backend.lose()
+        await backend.comeBack()
+        for pause in [1, 2, 4, 8] {
+            await clock.sleepers(1, for: .seconds(pause))
+            clock.advance(by: .seconds(pause))
+        }
+        var hasFailed = false
+        reading: while let event = try await events.next() {
+            switch event {
+            case .advertisingStarted: break reading
+            case .failed:
+                hasFailed = true
+                break reading
+            default: break
+            }
+        }
+        #expect(hasFailed == (refusals == 5))
+        serving.cancel()
+        _ = await serving.result
+        await host.shutDown()
+    }
+
     @Test func `a switched-off adapter keeps subscribers that the stack does not tell apart`() async throws {
         let host = try await host()
         try await host.withServed(definition(CharacteristicDefinition(Self.uuid, .notify))) { served in
