@@ -2,49 +2,16 @@ public import BLE
 
 /// Something that happens on a simulated radio, which a test can disturb; see ``SimulatedDisturbance``.
 public struct SimulatedEvent: Hashable, Sendable {
-    /// The kinds of events.
-    public enum Kind: String, CaseIterable, Hashable, Sendable {
-        /// A central starts to scan, or changes what it scans for.
-        case scan
-        /// An advertisement of a peripheral.
-        case advertisement
-        /// A central connects.
-        case connect
-        /// A central discovers the services.
-        case discover
-        /// A central reads an attribute.
-        case read
-        /// A central writes an attribute.
-        case write
-        /// A central subscribes to a characteristic.
-        case subscribe
-        /// A peripheral notifies a value.
-        case notify
-        /// A peripheral indicates a value.
-        case indicate
-        /// A central confirms an indicated value.
-        case confirm
-        /// A central asks for the signal strength of a link.
-        case signalStrength
-        /// A central pairs.
-        case pair
-        /// A central ends a link.
-        case disconnect
-        /// A host registers services.
-        case register
-        /// A host starts to advertise.
-        case advertise
-        /// A request of a central reaches a host: a read or a write.
-        case request
+    enum Kind: String {
+        case scan, advertisement, connect, discover, read, write, subscribe, notify, indicate, confirm, signalStrength,
+            pair, disconnect, register, advertise, request
     }
 
-    /// The kind of event.
-    public let kind: Kind
-    /// The characteristic. Nil for any, and for events without one.
-    public let characteristic: CharacteristicKey?
+    let kind: Kind
+    /// Nil for any, and for events without one.
+    let characteristic: CharacteristicKey?
 
-    /// Creates an event.
-    public init(_ kind: Kind, of characteristic: CharacteristicKey? = nil) {
+    init(_ kind: Kind, of characteristic: CharacteristicKey? = nil) {
         (self.kind, self.characteristic) = (kind, characteristic)
     }
 

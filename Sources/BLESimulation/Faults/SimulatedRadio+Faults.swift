@@ -76,8 +76,9 @@ extension SimulatedRadio {
         of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil
     ) -> [FaultPlan.Disturbance] {
         guard !faults.isEmpty else { return [] }
-        // A condition of a test may come back here.
-        var plan = faults
+        // Taken out, because a condition of a test may come back here.
+        var plan = FaultPlan()
+        swap(&plan, &faults)
         let found = plan.disturbances(of: kind, at: peripheral) { key in
             guard let peripheral, let handle else { return false }
             return peripherals[peripheral]?.attributes.handle(of: key) == handle

@@ -11,7 +11,7 @@ final class SimulatedDevice {
     var acceptsLinks = true
     /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
     var next: UInt64?
-    /// Whether a fault holds an advertisement up. There is no other before it has ended.
+    /// Whether a fault delays or holds an advertisement. The device sends no other until then.
     var isAdvertisementHeld = false
     var link: SimulatedLink?
     /// The numbers at which the device accepts L2CAP channels.

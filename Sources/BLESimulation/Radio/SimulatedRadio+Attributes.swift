@@ -278,9 +278,6 @@ extension SimulatedRadio {
         let (id, handle) = (attribute.peripheral, attribute.handle)
         peripherals[id]?.attributes.set(value, of: handle)
         if isTracing { traceNotification(value, handle, id) }
-        guard !faults.isEmpty || peripherals[id]?.link?.outgoing.isEmpty == false else {
-            return send(value, handle, id)
-        }
         let arrival = Outcome<Void>()
         send(value, handle, id, .indicate, arrival: arrival)
         try await arrival.wait()

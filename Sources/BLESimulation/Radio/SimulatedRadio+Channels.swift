@@ -79,7 +79,6 @@ extension SimulatedRadio {
         let request = AttributeRequest(
             central: Self.central(link.port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
             link: link.served)
-        guard !faults.isEmpty else { return (try? await carryOut(packet, to: attribute, definition, request)) ?? () }
         guard let admission = try? await admitCommand(attribute, link.port), admission.arrives else { return }
         try? await carryOut(packet, to: attribute, definition, request)
         if admission.losesLink { loseLink(attribute.peripheral, link.port) }

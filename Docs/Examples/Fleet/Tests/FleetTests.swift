@@ -10,7 +10,7 @@ import Testing
     /// How many values the sensor has sent so far.
     private static let total = Characteristic<UInt32>(BluetoothUUID(0xFF02), service: BluetoothUUID(0xFF00))
 
-    /// A sensor that sends the next number each second, to whoever is subscribed.
+    /// The services of a sensor that sends the next number to a subscriber each second.
     private static func services(_ sent: SharedValue<UInt32>) -> [ServiceDefinition] {
         [
             ServiceDefinition(
