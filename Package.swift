@@ -113,10 +113,12 @@ let package = Package(
 #endif
 
 if withBlueZ {
-    package.products += [.library("BLEBlueZ"), .executable(name: "ble", targets: ["BLECommand"])]
+    package.products += [
+        .library("BLEBlueZ"), .library("BLEFakeBlueZ"), .executable(name: "ble", targets: ["BLECommand"]),
+    ]
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // For the tests alone. They rely on how this version starts processes; see TestProgram.
+        // For the fake bluetoothd and the tests. They rely on how this version starts processes; see PrivateBus.
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     ]
@@ -128,15 +130,19 @@ if withBlueZ {
         .module("DBus", ["CGLib", "Loop", "Waiting", .log]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
+        // bluetoothd's bus interface over a simulated radio, for programs in any language.
+        .module(
+            "BLEFakeBlueZ",
+            ["BLE", "BLEBlueZ", "BLESimulation", "DBus", "Loop", "Waiting", .log, .subprocess, .systemPackage]),
         // The command line tool `ble`.
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEProfiles", "BLESimulation",
-                "Waiting",
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEFakeBlueZ", "BLEProfiles",
+                "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
-                .log, .argumentParser,
+                .log, .argumentParser, .subprocess,
             ],
             swiftSettings: .strict),
         // The first program of the README, a program that runs from boot to shutdown, and one that serves a definition
@@ -151,26 +157,28 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             [
-                "BLE", "BLEBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", "Loop", .log, .subprocess,
+                "BLE", "BLEBlueZ", "BLEFakeBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .subprocess,
                 .systemPackage,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
             "DBusTests",
-            ["CDBus", "CGLib", "DBus", "BLETestSupport", "BlueZTestSupport", "Loop", "Waiting", .log]),
+            [
+                "CDBus", "CGLib", "DBus", "BLEFakeBlueZ", "BLETestSupport", "BlueZTestSupport", "Loop", "Waiting", .log,
+            ]),
         .tests(
             "BLEBlueZTests",
             [
-                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation", "BLETestSupport",
-                "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock", "StrapLogger", "Thermometer", .log,
+                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFakeBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation",
+                "BLETestSupport", "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock", "StrapLogger",
+                "Thermometer", .log,
                 .subprocess, "Waiting",
             ]),
         .tests(
             "BLECommandTests",
             [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLECommand", "BLEProfiles", "BLESimulation",
-                "BLETestSupport",
-                "BlueZTestSupport", "SmartLock", .subprocess,
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLECommand", "BLEFakeBlueZ", "BLEProfiles", "BLESimulation",
+                "BLETestSupport", "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(
             name: "Benchmarks",

@@ -28,7 +28,8 @@ struct BLECommand: AsyncParsableCommand {
             NotifyCommand.self, ChannelCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self,
             BatteryCommand.self,
             InfoCommand.self,
-            PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, NumbersCommand.self,
+            PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, FakeCommand.self,
+            NumbersCommand.self,
         ] + deviceCommands)
 
     /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything

@@ -72,7 +72,7 @@ enum Session {
     }
 
     /// Runs the work, and ends the process with the corresponding exit status. Signals cancel the work.
-    private static func finish(
+    static func finish(
         _ output: Output, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         signal(SIGPIPE, SIG_IGN)

@@ -3,8 +3,11 @@ internal import Synchronization
 
 extension CentralBackend where Self == SimulatedBackend {
     /// A backend on a simulated radio.
-    public static func simulated(_ radio: SimulatedRadio) -> SimulatedBackend {
-        SimulatedBackend(radio: radio)
+    ///
+    /// - Parameter adapter: the central's adapter, such as `hci1`; see ``SimulatedRadio/addAdapter(_:)``. By default,
+    ///   the first that is switched on, and another when that is taken out.
+    public static func simulated(_ radio: SimulatedRadio, adapter: String? = nil) -> SimulatedBackend {
+        SimulatedBackend(radio: radio, adapter: adapter)
     }
 }
 
@@ -13,6 +16,7 @@ extension CentralBackend where Self == SimulatedBackend {
 /// It runs on the radio's executor, as does its central.
 public actor SimulatedBackend: CentralBackend {
     let radio: SimulatedRadio
+    private let adapter: String?
     private(set) var port = 0
 
     /// The same as the radio's.
@@ -23,32 +27,36 @@ public actor SimulatedBackend: CentralBackend {
     /// Runs tasks among the steps of the radio, so that a value is read without a switch of threads.
     public nonisolated var taskExecutor: (any TaskExecutor)? { radio.tasks }
 
-    init(radio: SimulatedRadio) {
+    init(radio: SimulatedRadio, adapter: String?) {
         self.radio = radio
+        self.adapter = adapter
     }
 
     /// Joins the radio.
     public func start(_ context: CentralContext) async throws(BLEError) {
-        port = try await radio.open(context.handleEvent, context.pairing)
+        port = try await radio.open(context.handleEvent, context.pairing, adapter: adapter)
     }
 
     /// Leaves the radio.
     public func shutDown() async { await radio.close(port) }
 
-    /// The same as the radio's.
-    public func adapterState() -> AdapterState { radio.assumeIsolated { $0.adapterState } }
-
-    /// Returns the radio's only adapter.
-    public func adapters() async throws(BLEError) -> [Adapter] { [await radio.adapter] }
-
-    /// Changes the radio's adapter, `hci0`.
-    public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
-        try await radio.switchAdapter(isPowered, adapter)
+    /// That of its adapter.
+    public func adapterState() -> AdapterState {
+        let port = port
+        return radio.assumeIsolated { $0.adapterState(port) }
     }
 
-    /// Changes the radio's adapter, `hci0`.
+    /// Returns the system's adapters on the radio.
+    public func adapters() async throws(BLEError) -> [Adapter] { await radio.list(port) }
+
+    /// Changes an adapter; by default, the central's.
+    public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        try await radio.switchAdapter(isPowered, adapter, port)
+    }
+
+    /// Changes an adapter; by default, the central's.
     public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
-        try await radio.nameAdapter(alias, adapter)
+        try await radio.nameAdapter(alias, adapter, port)
     }
 
     /// Returns the peripherals that this central knows.
@@ -60,7 +68,7 @@ public actor SimulatedBackend: CentralBackend {
     /// Starts to receive advertisements.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         if radio.hasFaults.load(ordering: .relaxed) {
-            try await radio.checkReady()
+            try await radio.checkReady(port)
             _ = try await radio.admit(.scan, at: nil, port)
         }
         try await radio.setFilter(filter, port)
@@ -109,7 +117,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Returns some properties, under bluetoothd's names.
     public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
-        try await radio.systemProperties(peripheral)
+        try await radio.systemProperties(peripheral, port)
     }
 
     /// Reads or writes a value of the definition.
@@ -173,7 +181,8 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Delivers the waiting values.
     public func resumeNotifications(of characteristic: AttributeID) {
-        radio.assumeIsolated { $0.resume(characteristic) }
+        let port = port
+        radio.assumeIsolated { $0.resume(characteristic, port) }
     }
 
     /// Opens a channel in memory.
@@ -206,7 +215,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Removes the bond and the peripheral.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await perform("unpair", nil, peripheral) { () throws(BLEError) in try await radio.unpair(peripheral) }
+        try await perform("unpair", nil, peripheral) { () throws(BLEError) in try await radio.unpair(peripheral, port) }
     }
 
     /// The same as the radio's.

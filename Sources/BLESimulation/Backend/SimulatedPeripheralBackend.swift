@@ -6,12 +6,14 @@ internal import Waiting
 extension PeripheralBackend where Self == SimulatedPeripheralBackend {
     /// A backend on a simulated radio. Its peripheral is found by the radio's centrals.
     ///
-    /// - Parameter requestTimeout: the stack's time limit for the answer to a request. That of bluetoothd is 5 s.
+    /// - Parameters:
+    ///   - requestTimeout: the stack's time limit for the answer to a request. That of bluetoothd is 5 s.
     ///   A handler that takes longer than four fifths of it fails.
+    ///   - adapter: the host's adapter, such as `hci1`; by default, the first that is switched on.
     public static func simulated(
-        _ radio: SimulatedRadio, requestTimeout: Duration = .seconds(5)
+        _ radio: SimulatedRadio, adapter: String? = nil, requestTimeout: Duration = .seconds(5)
     ) -> SimulatedPeripheralBackend {
-        SimulatedPeripheralBackend(radio: radio, requestTimeout: requestTimeout)
+        SimulatedPeripheralBackend(radio: radio, adapter: adapter, requestTimeout: requestTimeout)
     }
 }
 
@@ -21,9 +23,12 @@ extension PeripheralBackend where Self == SimulatedPeripheralBackend {
 /// content of all of them. Like every peripheral of a simulated radio, it has one link at a time.
 public actor SimulatedPeripheralBackend: PeripheralBackend {
     private let radio: SimulatedRadio
+    private let adapter: String?
     private let requestTimeout: Duration
     private var context: PeripheralContext?
     private var id: DeviceID?
+    /// The address at which centrals find the host.
+    package var peripheral: DeviceID? { id }
     private var applications: [(number: Int, services: [ServiceDefinition])] = []
     private var advertisements: [(number: Int, parameters: AdvertisingParameters, end: Task<Void, Never>?)] = []
     private var notifiers: [ServedAttribute: [DeviceID: HostedSubscription]] = [:]
@@ -40,15 +45,16 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)], requestTimeout: requestTimeout)
     }
 
-    init(radio: SimulatedRadio, requestTimeout: Duration) {
+    init(radio: SimulatedRadio, adapter: String?, requestTimeout: Duration) {
         self.radio = radio
+        self.adapter = adapter
         self.requestTimeout = requestTimeout
     }
 
     /// Joins the radio.
     public func start(_ context: PeripheralContext) async throws(BLEError) {
         self.context = context
-        id = try await radio.openHost { [weak self] event in self?.assumeIsolated { $0.handle(event) } }
+        id = try await radio.openHost(adapter) { [weak self] event in self?.assumeIsolated { $0.handle(event) } }
     }
 
     /// Leaves the radio.
@@ -59,8 +65,11 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         context = nil
     }
 
-    /// The same as the radio's.
-    public func adapterState() -> AdapterState { radio.assumeIsolated { $0.adapterState } }
+    /// That of its adapter.
+    public func adapterState() -> AdapterState {
+        let id = id
+        return radio.assumeIsolated { $0.adapterState(ofHost: id) }
+    }
 
     private func handle(_ event: PeripheralBackendEvent) {
         switch event {
@@ -83,7 +92,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// Adds the services to the peripheral, after those of earlier applications.
     public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
         guard let context, let id else { throw .shutDown }
-        try await radio.checkReady()
+        try await radio.checkReady(host: id)
         trace("register", ["services": "\(services.map(\.uuid))"])
         _ = try await radio.admit(.register, at: id, nil)
         guard self.context != nil else { throw .shutDown }
@@ -264,7 +273,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// Adds the content to the peripheral's advertisement.
     public func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
         guard let id else { throw .shutDown }
-        try await radio.checkReady()
+        try await radio.checkReady(host: id)
         trace("advertise", ["advertising": "\(advertising)"])
         _ = try await radio.admit(.advertise, at: id, nil)
         guard context != nil else { throw .shutDown }

@@ -133,7 +133,7 @@ extension SimulatedRadio {
             case .fail(let error): throw error
             case .dropLink(isBefore: true):
                 // Without a link, there is only the failure.
-                guard let peripheral, peripherals[peripheral]?.link != nil else {
+                guard let peripheral, hasLink(peripheral, port) else {
                     throw BLEError(.failed, "a simulated fault")
                 }
                 loseLink(peripheral, port)
@@ -166,10 +166,15 @@ extension SimulatedRadio {
 
     static let linkLost = BLEError(.disconnected, "the link was lost", disconnectReason: .timeout)
 
-    /// - Parameter port: the central that has the link. Nil for any.
+    /// - Parameter port: the central that has the link. Nil for all.
     func loseLink(_ peripheral: Peripheral.ID?, _ port: Int?) {
-        guard let peripheral, port == nil || peripherals[peripheral]?.link?.port == port else { return }
-        endLink(peripheral, Self.linkLost)
+        guard let peripheral else { return }
+        if let port { endLink(peripheral, port, Self.linkLost) } else { endLinks(peripheral, Self.linkLost) }
+    }
+
+    private func hasLink(_ peripheral: Peripheral.ID, _ port: Int?) -> Bool {
+        guard let links = peripherals[peripheral]?.links else { return false }
+        return port.map { links[$0] != nil } ?? !links.isEmpty
     }
 
     // MARK: Values
@@ -183,26 +188,27 @@ extension SimulatedRadio {
         let arrival: Outcome<Void>?
     }
 
-    /// Sends a value to the central that is subscribed to it, if there is one.
+    /// Sends a value to a central, if that is subscribed to it.
     func send(
-        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, _ kind: SimulatedEvent.Kind = .notify,
+        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, _ kind: SimulatedEvent.Kind, to port: Int,
         arrival: Outcome<Void>? = nil
     ) {
-        guard let device = peripherals[id], let link = device.link, link.subscriptions[handle] != nil else {
+        guard let device = peripherals[id], let link = device.links[port], link.subscriptions[handle] != nil else {
             arrival?.deliver(.success(()))
             return
         }
+        if isTracing { traceNotification(value, handle, id, to: port) }
         let disturbances = disturbances(of: kind, at: id, handle: handle)
         if disturbances.first?.isLoss == true {
-            if let arrival { device.link?.unanswered.append(arrival) }
+            if let arrival { device.links[port]?.unanswered.append(arrival) }
             return
         }
         guard !disturbances.isEmpty || !link.outgoing.isEmpty else {
-            device.link?.subscriptions[handle]?.take(value)
+            device.links[port]?.subscriptions[handle]?.take(value)
             arrival?.deliver(.success(()))
             return
         }
-        device.link?.outgoing.append(
+        device.links[port]?.outgoing.append(
             OutgoingValue(value: value, handle: handle, disturbances: disturbances, arrival: arrival))
         guard link.outgoing.isEmpty else { return }
         Task.immediate { await self.sendOutgoing(device, id, link.number, link.port) }
@@ -210,15 +216,15 @@ extension SimulatedRadio {
 
     /// Sends the values that wait, one after the other, as long as the link lasts.
     private func sendOutgoing(_ device: SimulatedDevice, _ id: Peripheral.ID, _ number: Int, _ port: Int) async {
-        while let link = device.link, link.number == number, let next = link.outgoing.first {
+        while let link = device.links[port], link.number == number, let next = link.outgoing.first {
             do throws(BLEError) {
                 let losesLink = try await endure(next.disturbances.prefix { !$0.isLoss }, at: id, port)
-                guard device.link?.number == number else { return }
+                guard device.links[port]?.number == number else { return }
                 if next.disturbances.contains(where: \.isLoss) {
-                    if let arrival = next.arrival { device.link?.unanswered.append(arrival) }
+                    if let arrival = next.arrival { device.links[port]?.unanswered.append(arrival) }
                 } else {
                     for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        device.link?.subscriptions[next.handle]?.take(next.value)
+                        device.links[port]?.subscriptions[next.handle]?.take(next.value)
                     }
                     // With the link, its confirmation is lost.
                     if losesLink { loseLink(id, port) }
@@ -227,7 +233,7 @@ extension SimulatedRadio {
             } catch {
                 next.arrival?.deliver(.failure(error))
             }
-            if device.link?.number == number { device.link?.outgoing.removeFirst() }
+            if device.links[port]?.number == number { device.links[port]?.outgoing.removeFirst() }
         }
     }
 }

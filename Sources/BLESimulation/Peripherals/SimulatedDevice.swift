@@ -13,7 +13,11 @@ final class SimulatedDevice {
     var next: UInt64?
     /// Whether a fault delays or holds an advertisement. The device sends no other until then.
     var isAdvertisementHeld = false
-    var link: SimulatedLink?
+    /// Its links, by the ports of their centrals.
+    var links: [Int: SimulatedLink] = [:]
+    /// The number of links that it can have at a time. Most peripherals have one; bluetoothd has more.
+    var maximumLinks = 1
+    var hasRoom: Bool { links.count < maximumLinks }
     /// The numbers at which the device accepts L2CAP channels.
     var listeners: [PSM: SimulatedListener] = [:]
     /// The open channels of its definition, by number.
@@ -31,11 +35,10 @@ final class SimulatedDevice {
         let advertised = definition.advertisement.serviceUUIDs
         return isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
-    var bond: SimulatedBond?
+    /// What each of the system's adapters knows of it.
+    var records: [String: SimulatedRecord] = [:]
     /// Whether the peripheral has lost its half of the bond.
     var hasLostBond = false
-    var isTrusted = false
-    var isBlocked = false
 
     /// The advertisement that centrals receive. The default address type is the one that most devices of its transport
     /// have.

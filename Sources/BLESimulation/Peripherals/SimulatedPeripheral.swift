@@ -14,13 +14,13 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// Ends the link as if the peripheral disconnected.
     public func disconnect() async {
         radio.log(fault: "disconnect", of: id)
-        await radio.endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
+        await radio.endLinks(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
     /// Ends the link as if the peripheral was out of range.
     public func dropLink() async {
         radio.log(fault: "dropLink", of: id)
-        await radio.endLink(id, SimulatedRadio.linkLost)
+        await radio.endLinks(id, SimulatedRadio.linkLost)
     }
 
     /// Starts or stops advertising. A peripheral that does not advertise cannot be connected to.

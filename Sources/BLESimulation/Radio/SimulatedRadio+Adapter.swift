@@ -1,48 +1,221 @@
 internal import BLE
+internal import Logging
 
+/// The state of one of the system's adapters.
+struct SystemAdapter {
+    var isPowered = true
+    var isPresent = true
+    var isBlocked = false
+    /// Whether unblocking powers it on.
+    var isOnUnblocked = false
+    var alias = SimulatedRadio.adapterName
+}
+
+/// The system's adapters, `hci0` and what a test adds. Each has its own centrals, hosts, links, bonds and settings.
 extension SimulatedRadio {
     static let adapterID = "hci0"
     static let adapterName = "simulated"
 
-    /// Blocks or unblocks the radio, like a kill switch. A blocked adapter is off, and cannot be powered on. Unblocking
-    /// powers it on if it was on before.
-    public func setBlocked(_ isBlocked: Bool) {
-        guard isBlocked != self.isBlocked else { return }
-        if isBlocked {
-            isOnUnblocked = isPowered
-            setPowered(false)
-            self.isBlocked = true
+    /// Plugs in another adapter, which is on.
+    ///
+    /// - Parameter id: its id, such as `hci1`.
+    /// - Precondition: The radio has no adapter with that id.
+    public func addAdapter(_ id: String) {
+        precondition(adapters[id] == nil, "the radio already has an adapter \(id)")
+        adapters[id] = SystemAdapter()
+        adopt(id)
+    }
+
+    /// Powers an adapter on or off. Powering off ends its scans and links. A blocked adapter stays off.
+    ///
+    /// - Precondition: The radio has had the adapter.
+    public func setPowered(_ isPowered: Bool, adapter id: String = "hci0") {
+        guard isPowered != adapter(id).isPowered, !adapter(id).isBlocked else { return }
+        adapters[id]?.isPowered = isPowered
+        if !isPowered { endEverything(Self.adapterOff, on: id) }
+        if isRunning { announceState(of: id) }
+    }
+
+    /// Plugs in or unplugs an adapter. Unplugging ends its scans and links, and the system forgets its peripherals. A
+    /// central that was given no adapter then uses another, if there is one.
+    ///
+    /// - Precondition: The radio has had the adapter.
+    public func setPresent(_ isPresent: Bool, adapter id: String = "hci0") {
+        guard isPresent != adapter(id).isPresent else { return }
+        adapters[id]?.isPresent = isPresent
+        if isPresent {
+            adopt(id)
         } else {
-            self.isBlocked = false
-            if isOnUnblocked { setPowered(true) }
+            endEverything(Self.adapterOff, on: id)
+            for port in ports.values where port.adapter == id {
+                for peripheral in port.known { port.handle(.peripheralRemoved(peripheral)) }
+                port.known = []
+            }
+            if let other = present.first { move(from: id, to: other) }
+        }
+        if isRunning { announceState(of: id) }
+    }
+
+    /// Blocks or unblocks an adapter, like a kill switch. A blocked adapter is off, and cannot be powered on. Unblocking
+    /// powers it on if it was on before.
+    ///
+    /// - Precondition: The radio has had the adapter.
+    public func setBlocked(_ isBlocked: Bool, adapter id: String = "hci0") {
+        guard isBlocked != adapter(id).isBlocked else { return }
+        if isBlocked {
+            adapters[id]?.isOnUnblocked = adapter(id).isPowered
+            setPowered(false, adapter: id)
+            adapters[id]?.isBlocked = true
+        } else {
+            adapters[id]?.isBlocked = false
+            if adapter(id).isOnUnblocked { setPowered(true, adapter: id) }
         }
     }
 
-    var adapter: Adapter {
-        Adapter(
-            id: Self.adapterID, address: "00:00:00:00:00:00", name: adapterAlias, isPowered: isPowered,
-            isDiscovering: ports.values.contains { $0.filter != nil }, isInUse: true)
+    private func adapter(_ id: String) -> SystemAdapter {
+        guard let adapter = adapters[id] else { preconditionFailure("the radio has no adapter \(id): addAdapter") }
+        return adapter
     }
 
-    private func check(_ adapter: String?) throws(BLEError) {
+    /// The ids of the adapters that are there, in order.
+    private var present: [String] { adapters.filter(\.value.isPresent).keys.sorted { ($0.count, $0) < ($1.count, $1) } }
+
+    /// Centrals without an adapter get a new one.
+    private func adopt(_ id: String) {
+        for former in adapters.keys where adapters[former]?.isPresent == false { move(from: former, to: id) }
+    }
+
+    private func move(from former: String, to id: String) {
+        for port in ports.values where port.adapter == former && !port.isBound {
+            port.adapter = id
+            port.known = bonded(on: id)
+            if isRunning { port.handle(.adapterStateChanged(state(of: id))) }
+        }
+    }
+
+    // MARK: State
+
+    static let adapterOff = BLEError(
+        .disconnected, "the link ended: the adapter was switched off or taken out", disconnectReason: .adapterGone)
+    static let absent = BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in: setPresent(true).")
+    static let poweredOff = BLEError.poweredOff(remedy: "Switch it on: setPowered(true).")
+
+    func state(of id: String) -> AdapterState {
+        guard isRunning else { return .resetting }
+        guard let adapter = adapters[id], adapter.isPresent else { return .unavailable }
+        return adapter.isPowered ? .poweredOn : .poweredOff
+    }
+
+    /// The state of a central's adapter.
+    func adapterState(_ port: Int) -> AdapterState { state(of: ports[port]?.adapter ?? Self.adapterID) }
+
+    /// The state of a host's adapter.
+    func adapterState(ofHost id: DeviceID?) -> AdapterState {
+        state(of: id.flatMap { hosts[$0]?.adapter } ?? Self.adapterID)
+    }
+
+    func isOn(_ port: Int) -> Bool { adapterState(port) == .poweredOn }
+
+    func checkReady(_ port: Int) throws(BLEError) { try check(adapterState(port)) }
+
+    func checkReady(host id: DeviceID) throws(BLEError) { try check(adapterState(ofHost: id)) }
+
+    private func check(_ state: AdapterState) throws(BLEError) {
+        switch state {
+        case .poweredOn: return
+        case .poweredOff: throw Self.poweredOff
+        case .unavailable: throw Self.absent
+        case .resetting: throw Self.lost
+        }
+    }
+
+    /// The adapter for a new central or host.
+    func choose(_ id: String?) throws(BLEError) -> String {
+        guard isRunning else {
+            throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
+        }
+        guard let id else {
+            return present.first { adapters[$0]?.isPowered == true } ?? present.first ?? Self.adapterID
+        }
+        guard adapters[id] != nil else { throw unknown(id) }
+        return id
+    }
+
+    private func unknown(_ id: String) -> BLEError {
+        BLEError(
+            .adapterNotFound, "there is no adapter \(id)",
+            remedy: "Choose \(present.joined(separator: " or ")), or addAdapter.")
+    }
+
+    /// Ends what runs over an adapter; over all of them without one.
+    func endEverything(_ error: BLEError, on id: String? = nil) {
+        func isAffected(_ port: Int?) -> Bool { id == nil || port.flatMap { ports[$0]?.adapter } == id }
+        let affected = ports.values.filter { id == nil || $0.adapter == id }
+        for port in affected {
+            port.filter = nil
+            if !isRunning { port.known = bonded(on: port.adapter) }
+        }
+        let obstacle = !isRunning ? Self.lost : id.map { state(of: $0) } == .unavailable ? Self.absent : Self.poweredOff
+        failPending(obstacle) { isAffected($0.port) }
+        for (peripheral, device) in peripherals {
+            // A host's links end with its own adapter, too.
+            let isOfHost = id != nil && hosts[peripheral]?.adapter == id
+            for link in device.links.values where isAffected(link.port) || isOfHost {
+                endLink(peripheral, link.port, error)
+            }
+            updateAdvertising(peripheral)
+        }
+        // Those of links have failed with the links.
+        failPauses(obstacle) { pause in
+            pause.port == nil && pause.peripheral.flatMap { hosts[$0] } != nil
+                ? id == nil || pause.peripheral.flatMap { hosts[$0]?.adapter } == id : isAffected(pause.port)
+        }
+    }
+
+    func announce(_ event: CentralBackendEvent) {
+        for port in ports.values { port.handle(event) }
+        announceToHosts(event, of: nil)
+    }
+
+    func announceState(of id: String) {
+        let state = state(of: id)
+        logger.debug("simulated adapter", metadata: ["adapter": "\(id)", "state": "\(state)"])
+        for port in ports.values where port.adapter == id { port.handle(.adapterStateChanged(state)) }
+        announceToHosts(.adapterStateChanged(state), of: id)
+    }
+
+    // MARK: Centrals
+
+    /// The adapters, that of a central marked.
+    func list(_ port: Int) -> [Adapter] {
+        present.enumerated().compactMap { position, id in
+            adapters[id].map { adapter in
+                Adapter(
+                    id: id, address: "00:00:00:00:00:\(Hex.string([UInt8(truncatingIfNeeded: position)]))",
+                    name: adapter.alias, isPowered: adapter.isPowered,
+                    isDiscovering: ports.values.contains { $0.adapter == id && $0.filter != nil },
+                    isInUse: ports[port]?.adapter == id)
+            }
+        }
+    }
+
+    private func named(_ id: String?, _ port: Int) throws(BLEError) -> String {
         guard isRunning else { throw Self.lost }
-        guard adapter == nil || adapter == Self.adapterID else {
-            throw BLEError(
-                .adapterNotFound, "there is no adapter \(adapter ?? "")", remedy: "Choose \(Self.adapterID).")
-        }
+        guard let id else { return ports[port]?.adapter ?? Self.adapterID }
+        guard adapters[id]?.isPresent == true else { throw unknown(id) }
+        return id
     }
 
-    func switchAdapter(_ isPowered: Bool, _ adapter: String?) throws(BLEError) {
-        try check(adapter)
-        guard !isPowered || !isBlocked else {
+    func switchAdapter(_ isPowered: Bool, _ id: String?, _ port: Int) throws(BLEError) {
+        let id = try named(id, port)
+        guard !isPowered || adapters[id]?.isBlocked != true else {
             throw BLEError(
                 .blocked, "a radio kill switch blocks the adapter", remedy: "Unblock it: setBlocked(false).")
         }
-        setPowered(isPowered)
+        setPowered(isPowered, adapter: id)
     }
 
-    func nameAdapter(_ alias: String, _ adapter: String?) throws(BLEError) {
-        try check(adapter)
-        adapterAlias = alias.isEmpty ? Self.adapterName : alias
+    func nameAdapter(_ alias: String, _ id: String?, _ port: Int) throws(BLEError) {
+        adapters[try named(id, port)]?.alias = alias.isEmpty ? Self.adapterName : alias
     }
 }

@@ -21,7 +21,7 @@ extension SimulatedRadio {
     func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
         let should =
-            device.isAdvertising && device.link == nil && isOn && ports.values.contains { $0.filter != nil }
+            device.isAdvertising && device.hasRoom && isRunning && ports.values.contains { $0.filter != nil }
         if !should || anew { endAdvertising(id) }
         guard should, device.next == nil else { return }
         let now = time.now()

@@ -24,18 +24,19 @@ extension SimulatedRadio {
         return strength
     }
 
-    func systemProperties(_ id: Peripheral.ID) throws(BLEError) -> [String: SystemValue] {
+    func systemProperties(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> [String: SystemValue] {
         guard let device = peripherals[id] else {
             throw BLEError(.peripheralNotFound, "the radio does not have the peripheral \(id)")
         }
+        let record = record(of: id, port)
         var properties: [String: SystemValue] = [
-            "Address": .text(id.rawValue), "Connected": .boolean(device.link != nil),
-            "Paired": .boolean(device.bond != nil), "Trusted": .boolean(device.isTrusted),
-            "Blocked": .boolean(device.isBlocked),
+            "Address": .text(id.rawValue), "Connected": .boolean(isLinked(device, port)),
+            "Paired": .boolean(record.bond != nil), "Trusted": .boolean(record.isTrusted),
+            "Blocked": .boolean(record.isBlocked),
             "UUIDs": .list(device.services.sorted().map { .text($0.description) }),
         ]
         properties["Name"] = device.definition.advertisement.localName.map { .text($0) }
-        properties["RSSI"] = device.link == nil ? device.definition.advertisement.rssi.map { .integer($0) } : nil
+        properties["RSSI"] = !isLinked(device, port) ? device.definition.advertisement.rssi.map { .integer($0) } : nil
         return properties
     }
 
@@ -59,11 +60,11 @@ extension SimulatedRadio {
         try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset)
         if let authorize = characteristic.definition.authorize {
-            try await operate(attribute.peripheral) { () throws(ATTError) in try await authorize(.read, request) }
+            try await operate(attribute.peripheral, port) { () throws(ATTError) in try await authorize(.read, request) }
         }
         // The characteristic may have changed meanwhile.
         let current = try self.characteristic(attribute, port)
-        let value = try await value(of: current, attribute.peripheral, request)
+        let value = try await value(of: current, attribute.peripheral, request, port)
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
@@ -75,10 +76,10 @@ extension SimulatedRadio {
 
     /// Returns the current value, from the handler if there is one.
     private func value(
-        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID, _ request: AttributeRequest
+        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID, _ request: AttributeRequest, _ port: Int
     ) async throws(BLEError) -> [UInt8] {
         guard let handler = characteristic.definition.onRead else { return characteristic.value }
-        return try await operate(id) { () throws(ATTError) in try await handler(request) }
+        return try await operate(id, port) { () throws(ATTError) in try await handler(request) }
     }
 
     /// Returns the properties of a central's request.
@@ -88,7 +89,7 @@ extension SimulatedRadio {
         let device = try device(id, port)
         return AttributeRequest(
             central: Self.central(port), transport: .le, attMTU: device.attMTU, offset: offset, writeType: writeType,
-            link: device.link?.served)
+            link: device.links[port]?.served)
     }
 
     func write(
@@ -104,7 +105,7 @@ extension SimulatedRadio {
         guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
         try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
-        if isAcquired(attribute) { throw Self.writeAcquired }
+        if isAcquired(attribute, port) { throw Self.writeAcquired }
         let definition = characteristic.definition
         guard type != .withoutResponse else {
             guard definition.onWrite != nil || definition.authorize != nil else {
@@ -112,18 +113,19 @@ extension SimulatedRadio {
             }
             // A sendable closure that captures `self` itself would not run on this actor.
             let radio = self
-            return command(attribute.peripheral) {
+            return command(attribute.peripheral, port) {
                 try? await radio.carryOut(value, to: attribute, definition, request)
             }
         }
         if let authorize = definition.authorize {
-            try await operate(attribute.peripheral) { () throws(ATTError) in try await authorize(.write, request) }
+            try await operate(attribute.peripheral, port) { () throws(ATTError) in try await authorize(.write, request)
+            }
         }
         var value = value
         if offset > 0 {
             // The characteristic may have changed meanwhile.
             let characteristic = try self.characteristic(attribute, port)
-            let present = try await self.value(of: characteristic, attribute.peripheral, request)
+            let present = try await self.value(of: characteristic, attribute.peripheral, request, port)
             guard offset <= present.count else { throw BLEError(.invalidOffset) }
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
@@ -133,7 +135,7 @@ extension SimulatedRadio {
             return notify(value, attribute.handle, attribute.peripheral)
         }
         let whole = value
-        try await operate(attribute.peripheral) { () throws(ATTError) in try await handler(whole, request) }
+        try await operate(attribute.peripheral, port) { () throws(ATTError) in try await handler(whole, request) }
     }
 
     /// Performs a write without response if the definition allows it.
@@ -152,18 +154,18 @@ extension SimulatedRadio {
     }
 
     /// Runs a handler without waiting for its end. The end of the link cancels the handler.
-    private func command(_ id: Peripheral.ID, _ handler: @escaping @Sendable () async -> Void) {
+    private func command(_ id: Peripheral.ID, _ port: Int, _ handler: @escaping @Sendable () async -> Void) {
         let token = number()
         // The radio's executor keeps the order of the tasks, whatever their priorities.
         let task = Task(executorPreference: tasks) { [weak self] in
             await handler()
-            await self?.commandEnded(token, id)
+            await self?.commandEnded(token, id, port)
         }
-        peripherals[id]?.link?.commands.updateValue(task, forKey: token)
+        peripherals[id]?.links[port]?.commands.updateValue(task, forKey: token)
     }
 
-    private func commandEnded(_ token: Int, _ id: Peripheral.ID) {
-        peripherals[id]?.link?.commands.removeValue(forKey: token)
+    private func commandEnded(_ token: Int, _ id: Peripheral.ID, _ port: Int) {
+        peripherals[id]?.links[port]?.commands.removeValue(forKey: token)
     }
 
     func readDescriptor(_ descriptor: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
@@ -172,7 +174,7 @@ extension SimulatedRadio {
         }
         guard let handler = found.definition.onRead else { return found.value }
         let request = try request(descriptor.peripheral, port)
-        return try await operate(descriptor.peripheral) { () throws(ATTError) in try await handler(request) }
+        return try await operate(descriptor.peripheral, port) { () throws(ATTError) in try await handler(request) }
     }
 
     func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) async throws(BLEError) {
@@ -181,16 +183,18 @@ extension SimulatedRadio {
         }
         if let handler = found.definition.onWrite {
             let request = try request(descriptor.peripheral, port, writeType: .withResponse)
-            return try await operate(descriptor.peripheral) { () throws(ATTError) in try await handler(value, request) }
+            return try await operate(descriptor.peripheral, port) { () throws(ATTError) in
+                try await handler(value, request)
+            }
         }
         peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
     }
 
     /// Runs a handler of the definition until it returns, the link ends or the caller gives up.
     private func operate<Value: Sendable>(
-        _ id: Peripheral.ID, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
+        _ id: Peripheral.ID, _ port: Int, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(BLEError) -> Value {
-        try await onLink(id, executor: tasks) { () throws(BLEError) in
+        try await onLink(id, port, executor: tasks) { () throws(BLEError) in
             do throws(ATTError) {
                 return try await handler()
             } catch {
@@ -213,14 +217,14 @@ extension SimulatedRadio {
         }
         try await secure(attribute.peripheral, characteristic.definition.security, port)
         let number = number()
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = SimulatedSubscription(
+        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle] = SimulatedSubscription(
             number: number, isChannel: isChannel, deliver: deliver)
         guard let handler = characteristic.definition.onSubscribe else { return }
         let indicates = characteristic.definition.properties.contains(.indicate)
         let notifier = Notifier(clock: clock, central: Self.central(port)) { [weak self] value in
-            await self?.notify(value, attribute, number)
+            await self?.notify(value, attribute, number, port)
         } indicate: { [weak self] (value) throws(BLEError) in
-            try await self?.indicate(value, attribute, number, isPossible: indicates)
+            try await self?.indicate(value, attribute, number, port, isPossible: indicates)
         }
         // The handler starts before the central knows that it has subscribed, and is ready for the central's next
         // write.
@@ -231,16 +235,16 @@ extension SimulatedRadio {
             } catch {
                 guard !Task.isCancelled, !(error is CancellationError) else { return }
                 failure.set(error)
-                await self?.endSubscription(attribute, number)
+                await self?.endSubscription(attribute, number, port)
             }
         }
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.task = task
+        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.task = task
         await executor.takeTurns()
         if let error = failure.error {
-            endSubscription(attribute, number)
+            endSubscription(attribute, number, port)
             throw Self.rejection(error)
         }
-        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
+        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
             task.cancel()
             // The link may have ended.
             _ = try self.device(attribute.peripheral, port)
@@ -258,43 +262,45 @@ extension SimulatedRadio {
 
     /// Ends a subscription whose handler has failed. The central is not notified, because the protocol has no message
     /// for this.
-    private func endSubscription(_ attribute: AttributeID, _ number: Int) {
-        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle] = nil
+    private func endSubscription(_ attribute: AttributeID, _ number: Int, _ port: Int) {
+        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
+            return
+        }
+        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle] = nil
     }
 
     /// Indicates a value of a subscription's handler, and waits until the central has confirmed it, which it does at
     /// once.
     private func indicate(
-        _ value: [UInt8], _ attribute: AttributeID, _ number: Int, isPossible: Bool
+        _ value: [UInt8], _ attribute: AttributeID, _ number: Int, _ port: Int, isPossible: Bool
     ) async throws(BLEError) {
         guard isPossible else {
             throw BLEError(
                 .notSupported, "the characteristic does not indicate", remedy: "Add the property .indicate.")
         }
-        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else {
+        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
             throw BLEError(.disconnected, "the subscription has ended")
         }
         let (id, handle) = (attribute.peripheral, attribute.handle)
         peripherals[id]?.attributes.set(value, of: handle)
-        if isTracing { traceNotification(value, handle, id) }
         let arrival = Outcome<Void>()
-        send(value, handle, id, .indicate, arrival: arrival)
+        send(value, handle, id, .indicate, to: port, arrival: arrival)
         try await arrival.wait()
-        let port = peripherals[id]?.link?.port
         guard try await admit(.confirm, at: id, handle: handle, port) else { return }
         loseLink(id, port)
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
-    private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int) {
-        guard peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.number == number else { return }
-        notify(value, attribute.handle, attribute.peripheral)
+    private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int, _ port: Int) {
+        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
+            return
+        }
+        notify(value, attribute.handle, attribute.peripheral, to: port)
     }
 
     func unsubscribe(_ attribute: AttributeID, _ port: Int) {
-        guard peripherals[attribute.peripheral]?.link?.port == port else { return }
-        peripherals[attribute.peripheral]?.link?.subscriptions.removeValue(forKey: attribute.handle)?.task?.cancel()
+        peripherals[attribute.peripheral]?.links[port]?.subscriptions.removeValue(forKey: attribute.handle)?.task?
+            .cancel()
     }
 }
 

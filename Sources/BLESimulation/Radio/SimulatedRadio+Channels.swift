@@ -5,21 +5,23 @@ extension SimulatedRadio {
 
     static let writeAcquired = BLEError(.busy, "a writer for the characteristic is open", remedy: "Close that writer.")
 
-    func resume(_ attribute: AttributeID) {
-        peripherals[attribute.peripheral]?.link?.subscriptions[attribute.handle]?.resume()
+    func resume(_ attribute: AttributeID, _ port: Int) {
+        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.resume()
     }
 
     /// Stops the notifications that use a channel, as if another program had stopped them.
     func stopChannels(of uuid: BluetoothUUID, _ id: Peripheral.ID) {
-        guard let device = peripherals[id], let link = device.link else { return }
-        for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
-            var subscription = peripherals[id]?.link?.subscriptions.removeValue(forKey: handle)
-            subscription?.task?.cancel()
-            subscription?.drain()
-            ports[link.port]?.handle(
-                .notificationsEnded(
-                    AttributeID(peripheral: id, handle: handle),
-                    BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
+        guard let device = peripherals[id] else { return }
+        for link in device.links.values {
+            for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
+                var subscription = device.links[link.port]?.subscriptions.removeValue(forKey: handle)
+                subscription?.task?.cancel()
+                subscription?.drain()
+                ports[link.port]?.handle(
+                    .notificationsEnded(
+                        AttributeID(peripheral: id, handle: handle),
+                        BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
+            }
         }
     }
 
@@ -31,51 +33,53 @@ extension SimulatedRadio {
         guard characteristic.definition.properties.contains(.writeWithoutResponse) else {
             throw BLEError(.requestNotSupported)
         }
-        guard !isAcquired(attribute) else { throw Self.writeAcquired }
+        guard !isAcquired(attribute, port) else { throw Self.writeAcquired }
         let number = number()
         let channel = SimulatedSink(maximumLength: min(device.attMTU - 3, 512)) { [weak self] in
-            Task { await self?.deliverPackets(attribute, number) }
+            Task { await self?.deliverPackets(attribute, number, port) }
         } onClose: { [weak self] in
             // Packets that are already queued are still delivered.
-            Task { await self?.deliverPackets(attribute, number) }
+            Task { await self?.deliverPackets(attribute, number, port) }
         }
-        peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = SimulatedWriter(
+        peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle] = SimulatedWriter(
             number: number, channel: channel)
         return channel
     }
 
     /// Returns whether a write channel is open.
-    func isAcquired(_ attribute: AttributeID) -> Bool {
-        guard let writer = peripherals[attribute.peripheral]?.link?.writers[attribute.handle] else { return false }
+    func isAcquired(_ attribute: AttributeID, _ port: Int) -> Bool {
+        guard let writer = peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle] else {
+            return false
+        }
         return !writer.channel.isClosed
     }
 
-    private func writer(_ attribute: AttributeID, _ number: Int) -> SimulatedWriter? {
-        let writer = peripherals[attribute.peripheral]?.link?.writers[attribute.handle]
+    private func writer(_ attribute: AttributeID, _ number: Int, _ port: Int) -> SimulatedWriter? {
+        let writer = peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle]
         return writer?.number == number ? writer : nil
     }
 
     /// Delivers a channel's queued packets to the peripheral, unless a task is already doing so.
-    private func deliverPackets(_ attribute: AttributeID, _ number: Int) {
-        guard let writer = writer(attribute, number), writer.task == nil else { return }
+    private func deliverPackets(_ attribute: AttributeID, _ number: Int, _ port: Int) {
+        guard let writer = writer(attribute, number, port), writer.task == nil else { return }
         let channel = writer.channel
-        peripherals[attribute.peripheral]?.link?.writers[attribute.handle]?.task = Task {
+        peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle]?.task = Task {
             while !Task.isCancelled {
                 let packets = channel.take()
                 guard !packets.isEmpty else { break }
-                for packet in packets where !Task.isCancelled { await self.deliver(packet, to: attribute) }
+                for packet in packets where !Task.isCancelled { await self.deliver(packet, to: attribute, port) }
             }
-            guard self.writer(attribute, number) != nil else { return }
-            self.peripherals[attribute.peripheral]?.link?.writers[attribute.handle]?.task = nil
-            if channel.isClosed { self.peripherals[attribute.peripheral]?.link?.writers[attribute.handle] = nil }
+            guard self.writer(attribute, number, port) != nil else { return }
+            self.peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle]?.task = nil
+            if channel.isClosed { self.peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle] = nil }
         }
     }
 
     /// Delivers a packet to the peripheral as a write without response.
-    private func deliver(_ packet: [UInt8], to attribute: AttributeID) async {
+    private func deliver(_ packet: [UInt8], to attribute: AttributeID, _ port: Int) async {
         let characteristic = peripherals[attribute.peripheral]?.attributes.characteristics[attribute.handle]
         guard let definition = characteristic?.definition else { return }
-        guard let device = peripherals[attribute.peripheral], let link = device.link else { return }
+        guard let device = peripherals[attribute.peripheral], let link = device.links[port] else { return }
         let request = AttributeRequest(
             central: Self.central(link.port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
             link: link.served)

@@ -2,20 +2,22 @@ internal import BLE
 
 /// This machine as a peripheral of the radio, for ``BLE/PeripheralHost``.
 extension SimulatedRadio {
+    /// The number of centrals that can be connected to a host, as with many controllers.
+    private static let hostedLinks = 8
+
     /// Adds a peripheral that serves nothing and does not advertise yet. Returns its id.
     func openHost(
-        _ handle: @escaping @Sendable (PeripheralBackendEvent) -> Void
+        _ adapter: String?, _ handle: @escaping @Sendable (PeripheralBackendEvent) -> Void
     ) throws(BLEError) -> DeviceID {
-        guard isRunning else {
-            throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
-        }
-        guard isPresent else { throw Self.absent }
+        let own = try choose(adapter)
+        guard adapters[own]?.isPresent == true else { throw Self.absent }
         let id = unusedID()
         let device = SimulatedDevice(
             definition: PeripheralDefinition(address: id.rawValue, advertisement: Advertisement(), services: []))
         device.isAdvertising = false
+        device.maximumLinks = Self.hostedLinks
         peripherals[id] = device
-        hosts[id] = handle
+        hosts[id] = Host(adapter: own, handle: handle)
         return id
     }
 
@@ -25,19 +27,21 @@ extension SimulatedRadio {
         remove(id)
     }
 
-    /// Replaces the services of a host. A central with a link is notified of the change. Its subscriptions remain if
+    /// Replaces the services of a host. Centrals with a link are notified of the change. Their subscriptions remain if
     /// services were only added.
     func setServices(_ services: [ServiceDefinition], _ id: DeviceID) {
         guard let device = peripherals[id] else { return }
         let before = device.definition.services
         peripherals[id]?.definition.services = services
         peripherals[id]?.attributes = SimulatedAttributes(services)
-        guard let link = device.link else { return }
-        if services.count < before.count || zip(before, services).contains(where: { $0.uuid != $1.uuid }) {
-            peripherals[id]?.link?.subscriptions = [:]
-            for subscription in link.subscriptions.values { subscription.task?.cancel() }
+        let isReplaced = services.count < before.count || zip(before, services).contains { $0.uuid != $1.uuid }
+        for link in device.links.values.sorted(by: { $0.number < $1.number }) {
+            if isReplaced {
+                device.links[link.port]?.subscriptions = [:]
+                for subscription in link.subscriptions.values { subscription.task?.cancel() }
+            }
+            ports[link.port]?.handle(.servicesChanged(id))
         }
-        ports[link.port]?.handle(.servicesChanged(id))
     }
 
     /// Changes the advertisement of a host. Nil if it does not advertise.
@@ -48,19 +52,24 @@ extension SimulatedRadio {
 
     /// Ends the link of a central to a host's peripheral.
     func disconnectCentral(_ central: DeviceID, from id: DeviceID) {
-        guard let link = peripherals[id]?.link, Self.central(link.port) == central else { return }
-        endLink(id, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
+        guard let link = peripherals[id]?.links.values.first(where: { Self.central($0.port) == central }) else {
+            return
+        }
+        endLink(id, link.port, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
     /// Reports a link to the host of the peripheral, if it has one.
     func tellHost(_ id: DeviceID, _ port: Int, isConnected: Bool) {
         let central = Self.central(port)
-        hosts[id]?(isConnected ? .centralConnected(central) : .centralDisconnected(central))
+        hosts[id]?.handle(isConnected ? .centralConnected(central) : .centralDisconnected(central))
     }
 
-    /// Reports the adapter's state to all hosts, and removes their services and advertisements if these are lost.
-    func announceToHosts(_ event: CentralBackendEvent) {
-        for (id, handle) in hosts {
+    /// Reports an adapter's state to its hosts, and removes their services and advertisements if these are lost.
+    ///
+    /// - Parameter adapter: nil for the hosts of all.
+    func announceToHosts(_ event: CentralBackendEvent, of adapter: String?) {
+        for (id, host) in hosts where adapter == nil || host.adapter == adapter {
+            let handle = host.handle
             switch event {
             case .adapterStateChanged(let state):
                 if state != .poweredOn { setAdvertising(false, id) }

@@ -23,8 +23,8 @@ extension SimulatedRadio {
         guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
         let (ours, theirs) = SimulatedChannelTransport.pair(
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
-        peripherals[id]?.link?.channels.removeAll { $0.isClosed }
-        peripherals[id]?.link?.channels.append(ours)
+        peripherals[id]?.links[port]?.channels.removeAll { $0.isClosed }
+        peripherals[id]?.links[port]?.channels.append(ours)
         listener.accept(theirs, Self.central(port))
         return ours
     }

@@ -1,9 +1,16 @@
 internal import BLE
 internal import Waiting
 
-/// A bond between a peripheral and this machine.
+/// A bond between a peripheral and an adapter of this machine.
 struct SimulatedBond {
     let security: AttributeSecurity
+}
+
+/// What an adapter of this machine knows of a peripheral.
+struct SimulatedRecord {
+    var bond: SimulatedBond?
+    var isTrusted = false
+    var isBlocked = false
 }
 
 /// Pairing as in bluetoothd and the Linux kernel. The contract specifies this behavior.
@@ -13,15 +20,15 @@ extension SimulatedRadio {
     private static let stepTimeout = Duration.seconds(30)
 
     func pair(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
-        try checkReady()
-        guard peripherals[id]?.bond == nil else { throw .alreadyPaired }
+        try checkReady(port)
+        guard record(of: id, port).bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
-        guard device.link?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
+        guard device.links[port]?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
         let method = device.pairing
         do throws(BLEError) {
             try await runPairing(id, port, isRequested: true)
         } catch {
-            if case .rejected = method { endLink(id, Self.authenticationFailed) }
+            if case .rejected = method { endLink(id, port, Self.authenticationFailed) }
             throw error
         }
     }
@@ -31,61 +38,63 @@ extension SimulatedRadio {
     /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without
     /// a call to `pair`.
     func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
-        guard let link = try device(id, port).link, link.security < security else { return }
-        if peripherals[id]?.bond != nil {
+        guard let link = try device(id, port).links[port], link.security < security else { return }
+        if record(of: id, port).bond != nil {
             // The bond is not secure enough, and BlueZ does not replace it: the link stalls.
-            guard link.security == .open else { try await stall(id) }
+            guard link.security == .open else { try await stall(id, port) }
             // The peripheral has lost its half of the bond.
             throw BLEError(.insufficientEncryption)
         }
         if link.isPairing {
-            try await onLink(id) { await self.waitForPairingEnd(id) }
+            try await onLink(id, port) { await self.waitForPairingEnd(id, port) }
         } else {
             do throws(BLEError) {
                 try await runPairing(id, port, isRequested: false)
             } catch {
-                try await handlePairingFailure(error, id)
+                try await handlePairingFailure(error, id, port)
             }
         }
-        guard let reached = try device(id, port).link?.security, reached >= security else {
+        guard let reached = try device(id, port).links[port]?.security, reached >= security else {
             throw BLEError(.insufficientAuthentication)
         }
     }
 
     /// Handles the failure of a pairing that an operation has started. A refusal on either side ends the link
     /// immediately. Otherwise the link stalls.
-    private func handlePairingFailure(_ error: BLEError, _ id: Peripheral.ID) async throws(BLEError) {
+    private func handlePairingFailure(
+        _ error: BLEError, _ id: Peripheral.ID, _ port: Int
+    ) async throws(BLEError) {
         switch error.code {
         case .cancelled, .disconnected: throw error
         case .pairingRequired:
-            Task { self.endLink(id, error) }
+            Task { self.endLink(id, port, error) }
             throw error
         default:
             if case .rejected? = peripherals[id]?.pairing {
-                endLink(id, Self.authenticationFailed)
+                endLink(id, port, Self.authenticationFailed)
                 throw Self.authenticationFailed
             }
-            try await stall(id)
+            try await stall(id, port)
         }
     }
 
     /// Waits until the link ends or the caller gives up, because BlueZ sends nothing on a link that it could not
     /// secure.
-    private func stall(_ id: Peripheral.ID) async throws(BLEError) -> Never {
-        try await onLink(id) { while (try? await Outcome<Void>().wait()) != nil {} }
+    private func stall(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) -> Never {
+        try await onLink(id, port) { while (try? await Outcome<Void>().wait()) != nil {} }
         throw Self.authenticationFailed
     }
 
     /// Runs a pairing until it ends, the link ends, or the caller gives up.
     private func runPairing(_ id: Peripheral.ID, _ port: Int, isRequested: Bool) async throws(BLEError) {
         guard let agent = ports[port]?.pairing, let method = peripherals[id]?.pairing else { return }
-        peripherals[id]?.link?.isPairing = true
-        let link = peripherals[id]?.link?.number
+        peripherals[id]?.links[port]?.isPairing = true
+        let link = peripherals[id]?.links[port]?.number
         defer {
-            if peripherals[id]?.link?.number == link {
-                peripherals[id]?.link?.isPairing = false
-                for waiter in peripherals[id]?.link?.pairingWaiters ?? [] { waiter.deliver(.success(())) }
-                peripherals[id]?.link?.pairingWaiters = []
+            if peripherals[id]?.links[port]?.number == link {
+                peripherals[id]?.links[port]?.isPairing = false
+                for waiter in peripherals[id]?.links[port]?.pairingWaiters ?? [] { waiter.deliver(.success(())) }
+                peripherals[id]?.links[port]?.pairingWaiters = []
             }
             ports[port]?.handle(.pairingEnded(id))
         }
@@ -94,25 +103,25 @@ extension SimulatedRadio {
         }
         let security: AttributeSecurity
         do throws(BLEError) {
-            security = try await onLink(id) { @concurrent [clock] () throws(BLEError) in
+            security = try await onLink(id, port) { @concurrent [clock] () throws(BLEError) in
                 try await Self.negotiate(id, method, capability, agent, isRequested: isRequested, clock)
             }
         } catch {
             // After the time limit of a pairing, the kernel ends the link.
-            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.link?.number == link {
-                endLink(id, error)
+            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.links[port]?.number == link {
+                endLink(id, port, error)
             }
             throw error
         }
-        peripherals[id]?.bond = SimulatedBond(security: security)
-        peripherals[id]?.link?.security = security
+        peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].bond = SimulatedBond(security: security)
+        peripherals[id]?.links[port]?.security = security
     }
 
     /// Returns when the pairing on the link has ended.
-    private func waitForPairingEnd(_ id: Peripheral.ID) async {
-        guard peripherals[id]?.link?.isPairing == true else { return }
+    private func waitForPairingEnd(_ id: Peripheral.ID, _ port: Int) async {
+        guard peripherals[id]?.links[port]?.isPairing == true else { return }
         let outcome = Outcome<Void>()
-        peripherals[id]?.link?.pairingWaiters.append(outcome)
+        peripherals[id]?.links[port]?.pairingWaiters.append(outcome)
         try? await outcome.wait()
     }
 
@@ -159,29 +168,36 @@ extension SimulatedRadio {
 
     /// Runs work on a link until the work or the link ends, or the caller gives up.
     func onLink<Value: Sendable>(
-        _ id: Peripheral.ID, executor: (any TaskExecutor)? = nil,
+        _ id: Peripheral.ID, _ port: Int, executor: (any TaskExecutor)? = nil,
         _ work: @escaping @Sendable () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        guard peripherals[id]?.link != nil else { throw BLEError(.disconnected, "there is no link") }
+        guard peripherals[id]?.links[port] != nil else { throw Self.noLink }
         let outcome = Outcome<Value>()
         let token = number()
-        peripherals[id]?.link?.operations[token] = { outcome.deliver(.failure($0)) }
-        defer { peripherals[id]?.link?.operations[token] = nil }
+        peripherals[id]?.links[port]?.operations[token] = { outcome.deliver(.failure($0)) }
+        defer { peripherals[id]?.links[port]?.operations[token] = nil }
         return try await outcome.race(executor: executor, work)
     }
 
     // MARK: Bonds and settings
 
-    /// Removes the bond and the peripheral, for all centrals.
-    func unpair(_ id: Peripheral.ID) throws(BLEError) {
-        try checkReady()
-        guard peripherals[id] != nil else { return }
-        endLink(id, BLEError(.disconnected, "the link was ended by a call to unpair"))
-        peripherals[id]?.bond = nil
-        peripherals[id]?.hasLostBond = false
-        peripherals[id]?.isTrusted = false
-        peripherals[id]?.isBlocked = false
-        for token in Array(ports.keys) where ports[token]?.known.remove(id) != nil {
+    /// What the adapter of a central knows of a peripheral.
+    func record(of id: Peripheral.ID, _ port: Int) -> SimulatedRecord {
+        peripherals[id]?.records[adapter(of: port)] ?? SimulatedRecord()
+    }
+
+    private func adapter(of port: Int) -> String { ports[port]?.adapter ?? Self.adapterID }
+
+    /// Removes the bond and the peripheral, for all centrals of the adapter.
+    func unpair(_ id: Peripheral.ID, _ port: Int) throws(BLEError) {
+        try checkReady(port)
+        guard let device = peripherals[id], let adapter = ports[port]?.adapter else { return }
+        for link in device.links.values where ports[link.port]?.adapter == adapter {
+            endLink(id, link.port, BLEError(.disconnected, "the link was ended by a call to unpair"))
+        }
+        device.records[adapter] = nil
+        device.hasLostBond = false
+        for token in Array(ports.keys) where ports[token]?.adapter == adapter && ports[token]?.known.remove(id) != nil {
             ports[token]?.handle(.peripheralRemoved(id))
         }
         updateAdvertising(id, anew: true)
@@ -189,27 +205,32 @@ extension SimulatedRadio {
 
     func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
         guard isRunning else { throw Self.lost }
-        guard let device = peripherals[id], ports[port]?.known.contains(id) == true else {
+        guard peripherals[id] != nil, ports[port]?.known.contains(id) == true else {
             throw BLEError(
                 .peripheralNotFound, "the peripheral has not been discovered", remedy: "It may be out of range.")
         }
+        let record = record(of: id, port)
         return PairingState(
-            isPaired: device.bond != nil, isTrusted: device.isTrusted, isBlocked: device.isBlocked, identity: id)
+            isPaired: record.bond != nil, isTrusted: record.isTrusted, isBlocked: record.isBlocked, identity: id)
     }
 
     func set(_ setting: PeripheralSetting, _ value: Bool, _ id: Peripheral.ID, _ port: Int) throws(BLEError) {
         _ = try pairingState(id, port)
         switch setting {
-        case .trusted: peripherals[id]?.isTrusted = value
+        case .trusted: peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].isTrusted = value
         case .blocked:
-            peripherals[id]?.isBlocked = value
-            if value { endLink(id, BLEError(.disconnected, "the link was ended: the peripheral is blocked")) }
+            peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].isBlocked = value
+            if value {
+                endLink(id, port, BLEError(.disconnected, "the link was ended: the peripheral is blocked"))
+            }
         }
     }
 
-    func isPaired(_ id: Peripheral.ID) -> Bool { peripherals[id]?.bond != nil }
+    func isPaired(_ id: Peripheral.ID) -> Bool {
+        peripherals[id]?.records.values.contains { $0.bond != nil } == true
+    }
 
-    func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link?.isPairing == true }
+    func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.links.values.contains { $0.isPairing } == true }
 
     func setPairing(_ method: SimulatedPairing, _ id: Peripheral.ID) {
         peripherals[id]?.pairing = method

@@ -14,13 +14,12 @@ extension SimulatedRadio {
             ])
     }
 
-    /// Logs a value that a peripheral notifies, if a central is subscribed.
-    func traceNotification(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
-        guard let link = peripherals[id]?.link, link.subscriptions[handle] != nil else { return }
+    /// Logs a value that a peripheral notifies to a central.
+    func traceNotification(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to port: Int) {
         logger.trace(
             "simulated notification",
             metadata: [
-                "central": "\(Self.central(link.port))", "peripheral": "\(id)", "handle": "\(handle)",
+                "central": "\(Self.central(port))", "peripheral": "\(id)", "handle": "\(handle)",
                 "value": "\(Hex.string(value))",
             ])
     }
@@ -73,7 +72,7 @@ extension SimulatedBackend {
         _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard let kind, radio.hasFaults.load(ordering: .relaxed) else { return try await body() }
-        if kind == .connect { try await radio.checkReady() }
+        if kind == .connect { try await radio.checkReady(port) }
         let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
         let value = try await body()
         guard losesLink else { return value }

@@ -35,7 +35,9 @@ public actor SimulatedRadio {
     var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
     var ports: [Int: Port] = [:]
     /// The hosts that have a peripheral on this radio.
-    var hosts: [Peripheral.ID: @Sendable (PeripheralBackendEvent) -> Void] = [:]
+    var hosts: [Peripheral.ID: Host] = [:]
+    /// The adapters of the system, by their ids.
+    var adapters = [adapterID: SystemAdapter()]
     var pending: [Int: PendingConnect] = [:]
     /// The next advertisement of each peripheral, by the time since the radio was created.
     var schedule = TimerQueue<Duration, Peripheral.ID>()
@@ -43,15 +45,7 @@ public actor SimulatedRadio {
     var pacer: Pacer?
     let time: ElapsedTime
     private var lastNumber = 0
-    var isPowered = true
-    var isPresent = true
-    /// Whether the adapter can be used.
-    var isOn: Bool { isRunning && isPresent && isPowered }
     var isRunning = true
-    var isBlocked = false
-    /// Whether unblocking powers the adapter on.
-    var isOnUnblocked = false
-    var adapterAlias = adapterName
     var faults = FaultPlan()
     /// Whether there are any. Asked from anywhere for each request and value.
     nonisolated let hasFaults = Atomic(false)
@@ -62,6 +56,9 @@ public actor SimulatedRadio {
     /// A central's access to the radio.
     final class Port {
         let handle: @Sendable (CentralBackendEvent) -> Void
+        /// Its adapter, and whether it may not have another.
+        var adapter: String
+        let isBound: Bool
         let pairing: PairingAgent
         var filter: DiscoveryFilter?
         /// The peripherals that the central knows, and can therefore connect to.
@@ -69,12 +66,19 @@ public actor SimulatedRadio {
 
         init(
             _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
-            known: Set<Peripheral.ID>
+            adapter: String, isBound: Bool, known: Set<Peripheral.ID>
         ) {
             self.handle = handle
+            (self.adapter, self.isBound) = (adapter, isBound)
             self.pairing = pairing
             self.known = known
         }
+    }
+
+    /// A host's access to the radio.
+    struct Host {
+        let adapter: String
+        let handle: @Sendable (PeripheralBackendEvent) -> Void
     }
 
     /// A central's attempt to connect to a peripheral that does not advertise yet.
@@ -143,40 +147,12 @@ public actor SimulatedRadio {
         }
     }
 
-    /// Powers the adapter on or off. Powering off ends all scans and links. A blocked adapter stays off.
-    public func setPowered(_ isPowered: Bool) {
-        guard isPowered != self.isPowered, !isBlocked else { return }
-        self.isPowered = isPowered
-        if !isPowered {
-            endEverything(Self.adapterOff)
-        }
-        if isRunning { announce(.adapterStateChanged(adapterState)) }
-    }
-
-    /// Plugs in or unplugs the adapter. Unplugging ends all scans and links, and the system forgets its peripherals.
-    public func setPresent(_ isPresent: Bool) {
-        guard isPresent != self.isPresent else { return }
-        self.isPresent = isPresent
-        if !isPresent {
-            endEverything(Self.adapterOff)
-            for port in ports.values {
-                for id in port.known { port.handle(.peripheralRemoved(id)) }
-                port.known = []
-            }
-        }
-        if isRunning { announce(.adapterStateChanged(adapterState)) }
-    }
-
-    private static let adapterOff = BLEError(
-        .disconnected, "the link ended: the adapter was switched off or taken out", disconnectReason: .adapterGone)
-    static let absent = BLEError(.adapterNotFound, "the adapter was removed", remedy: "Plug it in: setPresent(true).")
-
     /// Stops the Bluetooth service, as if bluetoothd crashed.
     public func stop() {
         guard isRunning else { return }
         isRunning = false
         announce(.stackLost(Self.lost))
-        announce(.adapterStateChanged(.resetting))
+        for id in adapters.keys.sorted() { announceState(of: id) }
         endEverything(Self.lost)
     }
 
@@ -184,35 +160,11 @@ public actor SimulatedRadio {
     public func restart() {
         guard !isRunning else { return }
         isRunning = true
-        announce(.adapterStateChanged(adapterState))
+        for id in adapters.keys.sorted() { announceState(of: id) }
     }
 
-    static let poweredOff = BLEError.poweredOff(remedy: "Switch it on: setPowered(true).")
     static let lost = BLEError(
         .bluetoothLost, "the simulated Bluetooth service has stopped", remedy: "Try again once it is running.")
-
-    private func endEverything(_ error: BLEError) {
-        for port in ports.values {
-            port.filter = nil
-            if !isRunning { port.known = bonded }
-        }
-        let obstacle = !isRunning ? Self.lost : isPresent ? Self.poweredOff : Self.absent
-        failPending(obstacle) { _ in true }
-        for id in peripherals.keys {
-            endLink(id, error)
-            updateAdvertising(id)
-        }
-        // Those of links have failed with the links.
-        failPauses(obstacle)
-    }
-
-    private func announce(_ event: CentralBackendEvent) {
-        if case .adapterStateChanged(let state) = event {
-            logger.debug("simulated adapter", metadata: ["state": "\(state)"])
-        }
-        for port in ports.values { port.handle(event) }
-        announceToHosts(event)
-    }
 
     func setAdvertising(_ isAdvertising: Bool, _ id: Peripheral.ID) {
         peripherals[id]?.isAdvertising = isAdvertising
@@ -231,7 +183,7 @@ public actor SimulatedRadio {
     }
 
     func remove(_ id: Peripheral.ID) {
-        endLink(id, Self.linkLost)
+        endLinks(id, Self.linkLost)
         endAdvertising(id)
         failPauses(Self.linkLost) { $0.peripheral == id }
         peripherals[id] = nil
@@ -239,19 +191,20 @@ public actor SimulatedRadio {
         for port in ports.values { port.known.remove(id) }
     }
 
-    func isConnected(_ id: Peripheral.ID) -> Bool { peripherals[id]?.link != nil }
+    func isConnected(_ id: Peripheral.ID) -> Bool { peripherals[id]?.links.isEmpty == false }
 
     func subscriberCount(_ uuid: BluetoothUUID, _ id: Peripheral.ID) -> Int {
-        guard let device = peripherals[id], let link = device.link else { return 0 }
-        return device.attributes.handles(of: uuid).count { link.subscriptions[$0] != nil }
+        guard let device = peripherals[id] else { return 0 }
+        return device.attributes.handles(of: uuid).count { handle in
+            device.links.values.contains { $0.subscriptions[handle] != nil }
+        }
     }
 
     /// The centrals that are subscribed to a characteristic.
     func subscribers(of key: CharacteristicKey, _ id: Peripheral.ID) -> [DeviceID] {
-        guard let device = peripherals[id], let link = device.link, let handle = device.attributes.handle(of: key),
-            link.subscriptions[handle] != nil
-        else { return [] }
-        return [Self.central(link.port)]
+        guard let device = peripherals[id], let handle = device.attributes.handle(of: key) else { return [] }
+        return device.links.values.filter { $0.subscriptions[handle] != nil }.sorted { $0.number < $1.number }
+            .map { Self.central($0.port) }
     }
 
     func setStrength(_ strength: Int, _ id: Peripheral.ID) {
@@ -296,17 +249,31 @@ public actor SimulatedRadio {
         if let handle = peripherals[id]?.attributes.handle(of: key) { notify(value, handle, id) }
     }
 
-    func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID) {
-        peripherals[id]?.attributes.set(value, of: handle)
-        if isTracing { traceNotification(value, handle, id) }
-        let properties = peripherals[id]?.attributes.characteristics[handle]?.definition.properties ?? .notify
-        send(value, handle, id, properties.contains(.notify) ? .notify : .indicate)
+    /// - Parameter port: the central that gets the value. Nil for all subscribers.
+    func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to port: Int? = nil) {
+        guard let device = peripherals[id] else { return }
+        device.attributes.set(value, of: handle)
+        let properties = device.attributes.characteristics[handle]?.definition.properties ?? .notify
+        let kind = properties.contains(.notify) ? SimulatedEvent.Kind.notify : .indicate
+        if let port { return send(value, handle, id, kind, to: port) }
+        guard device.links.count > 1 else {
+            if let port = device.links.first?.key { send(value, handle, id, kind, to: port) }
+            return
+        }
+        for link in device.links.values.sorted(by: { $0.number < $1.number }) {
+            send(value, handle, id, kind, to: link.port)
+        }
+    }
+
+    /// Ends all links of a peripheral, and notifies their centrals.
+    func endLinks(_ id: Peripheral.ID, _ error: BLEError) {
+        let links = peripherals[id]?.links.values.sorted { $0.number < $1.number } ?? []
+        for link in links { endLink(id, link.port, error) }
     }
 
     /// Ends a link, and notifies its central.
-    func endLink(_ id: Peripheral.ID, _ error: BLEError) {
-        guard let link = peripherals[id]?.link else { return }
-        peripherals[id]?.link = nil
+    func endLink(_ id: Peripheral.ID, _ port: Int, _ error: BLEError) {
+        guard let link = peripherals[id]?.links.removeValue(forKey: port) else { return }
         logger.debug(
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
@@ -336,53 +303,44 @@ public actor SimulatedRadio {
 
     // MARK: Centrals
 
+    /// - Parameter adapter: the central's adapter. Nil for the first that is on, and another when that is taken out.
     func open(
-        _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent
+        _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent, adapter: String?
     ) throws(BLEError) -> Int {
-        guard isRunning else {
-            throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
-        }
+        let own = try choose(adapter)
         let token = number()
         // Peripherals with a bond are always known.
-        ports[token] = Port(handle, pairing, known: bonded)
+        ports[token] = Port(handle, pairing, adapter: own, isBound: adapter != nil, known: bonded(on: own))
         return token
     }
 
-    private var bonded: Set<Peripheral.ID> { Set(peripherals.filter { $0.value.bond != nil }.keys) }
+    func bonded(on adapter: String) -> Set<Peripheral.ID> {
+        Set(peripherals.filter { $0.value.records[adapter]?.bond != nil }.keys)
+    }
 
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
         failPauses(.shutDown) { $0.port == port }
-        for (id, device) in peripherals where device.link?.port == port {
-            endLink(id, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
+        for (id, device) in peripherals where device.links[port] != nil {
+            endLink(
+                id, port,
+                BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
         }
         for id in peripherals.keys { updateAdvertising(id) }
-    }
-
-    var adapterState: AdapterState {
-        guard isRunning else { return .resetting }
-        guard isPresent else { return .unavailable }
-        return isPowered ? .poweredOn : .poweredOff
-    }
-
-    func checkReady() throws(BLEError) {
-        guard isRunning else { throw Self.lost }
-        guard isPresent else { throw Self.absent }
-        guard isPowered else { throw Self.poweredOff }
     }
 
     func known(_ port: Int) -> [KnownPeripheral] {
         (ports[port]?.known ?? []).compactMap { id in
             peripherals[id].map { device in
                 KnownPeripheral(
-                    id: id, advertisement: device.advertisement, isConnected: device.link != nil,
+                    id: id, advertisement: device.advertisement, isConnected: isLinked(device, port),
                     services: device.services)
             }
         }.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
     func setFilter(_ filter: DiscoveryFilter?, _ port: Int) throws(BLEError) {
-        if filter != nil { try checkReady() }
+        if filter != nil { try checkReady(port) }
         let isNew = ports[port]?.filter == nil
         ports[port]?.filter = filter
         // A new scan receives all peripherals immediately, and then at their advertising intervals.

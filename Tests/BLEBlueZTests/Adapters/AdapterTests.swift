@@ -1,4 +1,5 @@
 import BLE
+import BLEFakeBlueZ
 import BlueZTestSupport
 import DBus
 import Testing

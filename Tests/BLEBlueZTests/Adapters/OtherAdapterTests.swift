@@ -4,6 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 
 /// Devices that have an object on a second adapter, too, with the same address but independent links.

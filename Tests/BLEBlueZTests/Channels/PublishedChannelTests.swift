@@ -4,6 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 
 /// Channels that a host accepts, and the adapters on whose addresses they are published.

@@ -2,6 +2,7 @@ import BLE
 import BLEBackendTesting
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import DBus
 import Testing

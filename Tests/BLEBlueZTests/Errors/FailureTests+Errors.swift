@@ -4,6 +4,7 @@ import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import BLEBackendTesting
+import BLEFakeBlueZ
 import BlueZTestSupport
 import DBus
 import Synchronization

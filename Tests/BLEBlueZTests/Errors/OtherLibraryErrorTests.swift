@@ -3,6 +3,7 @@ import BLEBackendTesting
 import BLEFeatures
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import DBus
 import Testing

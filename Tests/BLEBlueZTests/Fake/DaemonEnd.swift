@@ -3,6 +3,7 @@ import BLETestSupport
 import DBus
 import Loop
 
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 
 /// bluetoothd's end of a subscriber's socket.

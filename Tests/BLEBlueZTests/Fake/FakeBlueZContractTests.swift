@@ -3,6 +3,7 @@ import BLEBlueZ
 import BLESimulation
 import BLETestSupport
 import BLEBackendTesting
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Testing
 

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import BLEBlueZ
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 @testable import DBus
 

@@ -6,6 +6,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 
 /// The contract of the peripheral role with a fake bluetoothd, whose radio has the centrals: one that does not tell

@@ -1,5 +1,6 @@
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Foundation
 import Subprocess

@@ -6,6 +6,7 @@ import BLEBackendTesting
 import Foundation
 import Logging
 import Synchronization
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import BLEProfiles
 import BLETestSupport
 import BLEBackendTesting
 import Foundation
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Testing
 

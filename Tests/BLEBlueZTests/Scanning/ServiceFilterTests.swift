@@ -3,6 +3,7 @@ import BLEBlueZ
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Testing
 

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import BLEBlueZ
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 
 #if canImport(Glibc)

@@ -5,6 +5,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
+@testable import BLEFakeBlueZ
 @testable import BlueZTestSupport
 @testable import DBus
 

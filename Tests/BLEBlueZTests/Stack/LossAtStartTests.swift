@@ -1,5 +1,6 @@
 import BLE
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import DBus
 import Logging

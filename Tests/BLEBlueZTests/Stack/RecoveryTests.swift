@@ -3,6 +3,7 @@ import BLEBlueZ
 import BLEProfiles
 import BLETestSupport
 import BLEBackendTesting
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Testing
 

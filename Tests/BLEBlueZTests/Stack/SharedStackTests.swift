@@ -2,6 +2,7 @@ import BLE
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import DBus
 import Logging

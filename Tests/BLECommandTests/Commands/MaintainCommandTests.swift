@@ -1,6 +1,7 @@
 import BLE
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Foundation
 import Subprocess

@@ -3,6 +3,7 @@ import BLEBTHome
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Foundation
 import Subprocess

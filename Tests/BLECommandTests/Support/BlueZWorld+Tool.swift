@@ -1,4 +1,5 @@
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 
 extension BlueZWorld {

@@ -1,3 +1,4 @@
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Foundation
 import Synchronization

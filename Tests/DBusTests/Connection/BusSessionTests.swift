@@ -1,4 +1,5 @@
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 @testable import DBus
 import Foundation

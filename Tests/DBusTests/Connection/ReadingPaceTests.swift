@@ -1,4 +1,5 @@
 import BLETestSupport
+import BLEFakeBlueZ
 import BlueZTestSupport
 import Logging
 import Loop

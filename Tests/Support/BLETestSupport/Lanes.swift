@@ -11,7 +11,7 @@ public import Testing
 
 /// A suite whose tests start processes: only a few of them run at the same time, in lanes.
 ///
-/// While a thousand tests run, a new process gets little processor time. In a test without a lane, `PrivateBus` and
+/// While a thousand tests run, a new process gets little processor time. In a test without a lane, `BlueZWorld` and
 /// `TestProgram` refuse to start a process.
 public struct StartsProcesses: SuiteTrait, TestTrait, TestScoping {
     private static let lanes = Lanes(count: 6)

@@ -1,5 +1,6 @@
 public import BLE
 package import BLEBlueZ
+public import BLEFakeBlueZ
 import DBus
 public import BLESimulation
 public import BLETestSupport
@@ -20,9 +21,12 @@ public struct BlueZWorld: Sendable {
         over carrier: TestCarrier = .socket, policy: String = PrivateBus.policy(), hasAgentManager: Bool = true,
         minorVersion: Int = 66
     ) async throws {
+        try StartsProcesses.requireLane()
         self.carrier = carrier
         bus = try await PrivateBus(policy: policy)
-        daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: minorVersion)
+        daemon = FakeBlueZ(
+            address: bus.address, radio: radio, minorVersion: minorVersion,
+            timeouts: FakeBlueZ.Timeouts(all: HangLimit.step))
         if !hasAgentManager { await daemon.omitAgentManager() }
         try await daemon.start()
     }
@@ -32,7 +36,7 @@ public struct BlueZWorld: Sendable {
         try await Central(backend: BlueZCentral(makeStack()), configuration: configuration)
     }
 
-    /// A host on the daemon. The caller shuts it down. This daemon waits for answers without a limit.
+    /// A host on the daemon. The caller shuts it down.
     public func makeHost(
         _ configuration: PeripheralHost.Configuration = .quiet()
     ) async throws -> PeripheralHost {

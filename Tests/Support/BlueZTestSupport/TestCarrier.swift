@@ -1,3 +1,4 @@
+package import BLEFakeBlueZ
 import CGLib
 package import DBus
 

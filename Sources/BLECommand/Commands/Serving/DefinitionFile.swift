@@ -25,9 +25,11 @@ struct DefinitionFile {
         "channel": ["psm", "security", "echo", "values", "ramp", "random", "every"],
     ]
 
-    init(json: Data) throws {
-        let object = try Self.object(Entry(text: json), "definition")
-        let services = try object.required("services", in: Entry.Place()).array().map { try Self.service($0) }
+    init(json: Data) throws { try self.init(Entry(text: json)) }
+
+    init(_ entry: Entry) throws {
+        let object = try Self.object(entry, "definition")
+        let services = try object.required("services", in: entry.place).array().map { try Self.service($0) }
         var advertisement = Advertisement(
             localName: try object["name"]?.string(), serviceUUIDs: Set(services.map(\.uuid).filter { $0.short != nil }))
         if let listed = try object["advertisedServices"]?.array().map({ try $0.service() }) {

@@ -49,6 +49,34 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
+extension PeripheralDefinition {
+    /// The ready-made peripheral of that name, or the definition in the file. Throws `ValidationError`.
+    init(
+        argument: String, name: String?, check: (PeripheralDefinition) throws -> Void = { _ in }
+    ) throws {
+        if let known = ServedName(rawValue: argument) {
+            self = known.definition(name: name ?? known.defaultName)
+            return
+        }
+        let json: Data
+        do {
+            json = try Data(contentsOf: URL(filePath: argument))
+        } catch {
+            throw ValidationError("\(argument) is not a readable file, nor one of: \(ServedName.list).")
+        }
+        do {
+            self = try DefinitionFile(json: json).definition
+            try check(self)
+        } catch let mistake as Entry.Mistake {
+            throw ValidationError("\(argument): \(mistake)")
+        }
+        if let name {
+            advertisement.localName = name
+            advertising?.localName = name
+        }
+    }
+}
+
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Be a peripheral: advertise and serve until Ctrl-C.",
@@ -110,24 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func definition() throws -> PeripheralDefinition {
-        if let known = ServedName(rawValue: peripheral) { return known.definition(name: name ?? known.defaultName) }
-        let json: Data
-        do {
-            json = try Data(contentsOf: URL(filePath: peripheral))
-        } catch {
-            throw ValidationError("\(peripheral) is not a readable file, nor one of: \(ServedName.list).")
-        }
-        do {
-            var definition = try DefinitionFile(json: json).definition
-            try Self.check(definition)
-            if let name {
-                definition.advertisement.localName = name
-                definition.advertising?.localName = name
-            }
-            return definition
-        } catch let mistake as Entry.Mistake {
-            throw ValidationError("\(peripheral): \(mistake)")
-        }
+        try PeripheralDefinition(argument: peripheral, name: name, check: Self.check)
     }
 
     /// Refuses definitions that a host would refuse, before the host is created.

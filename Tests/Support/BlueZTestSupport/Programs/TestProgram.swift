@@ -1,3 +1,4 @@
+import BLEFakeBlueZ
 import BLETestSupport
 public import Subprocess
 import Synchronization
@@ -109,18 +110,5 @@ public struct TestProgram: Sendable {
             }
         return Result(
             status: status, isKilled: isKilled, output: outcome.closureResult.0, errors: outcome.closureResult.1)
-    }
-}
-
-extension FileDescriptor {
-    /// A file without a name that holds `text`; its position is at the beginning.
-    static func unnamedFile(holding text: String) throws -> FileDescriptor {
-        var path = Array("/tmp/ble-test-XXXXXX".utf8CString)
-        let file = FileDescriptor(rawValue: mkstemp(&path))
-        guard file.rawValue >= 0 else { throw Errno(rawValue: errno) }
-        unlink(path)
-        try file.writeAll(text.utf8)
-        try file.seek(offset: 0, from: .start)
-        return file
     }
 }

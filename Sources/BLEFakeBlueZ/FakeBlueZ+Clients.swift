@@ -29,6 +29,7 @@ extension FakeBlueZ {
     }
 
     private func left(_ client: String) async {
+        for other in others.values { await other.left(client) }
         await endServing(of: client)
         transports[client] = nil
         limits[client] = nil

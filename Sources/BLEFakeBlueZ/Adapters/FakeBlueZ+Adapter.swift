@@ -10,7 +10,7 @@ extension FakeBlueZ {
 
     var adapterProperties: [String: DBusValue] {
         [
-            "Address": .string("C0:FF:EE:00:00:01"), "Alias": .string(alias), "Name": .string("fake"),
+            "Address": .string(adapterAddress), "Alias": .string(alias), "Name": .string("fake"),
             "Powered": .boolean(isPowered), "Pairable": .boolean(isPairable),
             "Discovering": .boolean(!discoverers.isEmpty),
             "Modalias": .string("usb:v1D6Bp0246d05\(Hex.string([UInt8(minorVersion)]))"),
@@ -33,22 +33,19 @@ extension FakeBlueZ {
     /// Like `bluetoothctl power`.
     public func setPowered(_ isPowered: Bool) async {
         self.isPowered = isPowered
-        await radio.setPowered(isPowered)
+        await radio.setPowered(isPowered, adapter: name)
         if !isPowered { discoverers = [] }
-        changed(Self.adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
+        changed(adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
     /// Removes the adapter and its devices, or puts it back, switched on.
     public func setPresent(_ isPresent: Bool) async {
         guard isPresent != self.isPresent else { return }
         self.isPresent = isPresent
-        await radio.setPresent(isPresent)
+        await radio.setPresent(isPresent, adapter: name)
         if isPresent {
             isPowered = true
-            emit(
-                "/", BlueZ.objectManager, "InterfacesAdded",
-                [.objectPath(Self.adapterPath), interfaces(adapterInterfaces)])
-            return
+            return showAdapter()
         }
         discoverers = []
         await endServing()
@@ -56,7 +53,11 @@ extension FakeBlueZ {
             device.connecting?.cancel()
             for (path, interfaces) in device.objects { removed(path, Array(interfaces.keys)) }
         }
-        removed(Self.adapterPath, [BlueZ.adapter])
+        removed(adapterPath, [BlueZ.adapter])
+    }
+
+    func showAdapter() {
+        emit("/", BlueZ.objectManager, "InterfacesAdded", [.objectPath(adapterPath), interfaces(adapterInterfaces)])
     }
 
     func removed(_ path: String, _ interfaces: [String]) {
@@ -80,7 +81,7 @@ extension FakeBlueZ {
             guard discoverers.insert(call.sender).inserted else {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
-            changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
+            changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
             // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
             if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await self.kill() } }
             try? await backend.startDiscovery(unitedFilter)
@@ -99,7 +100,7 @@ extension FakeBlueZ {
         discoverers.remove(client)
         guard discoverers.isEmpty else { return }
         if monitors.isEmpty { try? await backend.stopDiscovery() }
-        changed(Self.adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
+        changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
         for device in devices.values {
             devices[device.id]?.isInRange = false
             devices[device.id]?.advertisement.txPower = nil
@@ -115,7 +116,7 @@ extension FakeBlueZ {
             if isPowered != self.isPowered { Task { await self.setPowered(isPowered) } }
         case ("Alias", .string(let alias)):
             self.alias = alias.isEmpty ? "fake" : alias
-            Task { self.changed(Self.adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
+            Task { self.changed(adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
         default:
             return .failure(.bus("InvalidSignature", "Invalid signature for a property"))
         }

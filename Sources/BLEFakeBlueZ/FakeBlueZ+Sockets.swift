@@ -138,13 +138,18 @@ extension FakeBlueZ {
 
     /// The link has ended, and with it the sockets of all clients. (Clients that have called `StartNotify` get
     /// notifications on the next link, too.)
-    func endSockets(of id: Peripheral.ID) {
-        for (place, socket) in notifySockets where place.peripheral == id {
+    ///
+    /// - Parameter handles: the characteristics whose sockets end. Nil for all.
+    func endSockets(of id: Peripheral.ID, handles: Set<UInt16>? = nil) {
+        func isAffected(_ place: AttributeID) -> Bool {
+            place.peripheral == id && handles?.contains(place.handle) != false
+        }
+        for (place, socket) in notifySockets where isAffected(place) {
             notifySockets[place] = nil
             endUse("NotifyAcquired", of: place)
             close(socket)
         }
-        for (place, socket) in writeSockets where place.peripheral == id {
+        for (place, socket) in writeSockets where isAffected(place) {
             writeSockets[place] = nil
             endUse("WriteAcquired", of: place)
             close(socket)

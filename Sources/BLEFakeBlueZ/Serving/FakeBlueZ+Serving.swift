@@ -1,7 +1,6 @@
 import BLE
 import BLEBlueZ
 import BLESimulation
-import BLETestSupport
 import DBus
 import Logging
 import Loop
@@ -33,8 +32,8 @@ final class FakeServing {
 
     /// A value of a client, on its way to the radio.
     enum Value {
-        /// To all subscribers.
-        case signal([UInt8], path: String)
+        /// To all subscribers. From a client, by its bus name.
+        case signal([UInt8], path: String, client: String)
         /// Over the socket of one.
         case packet([UInt8], ServedAttribute, Peripheral.ID)
     }
@@ -45,6 +44,8 @@ final class FakeServing {
     }
 
     let backend: SimulatedPeripheralBackend
+    /// The address at which it is found.
+    var peripheral: Peripheral.ID?
     var applications: [Int: Application] = [:]
     var advertisements: [Int: Advertisement] = [:]
     private var last = 0
@@ -66,8 +67,8 @@ extension FakeBlueZ {
     }
 
     func exportServing() {
-        export(Self.adapterPath, Interfaces.gattManager) { daemon, call in await daemon.gattManagerCall(call) }
-        export(Self.adapterPath, Interfaces.advertisingManager) { daemon, call in
+        export(adapterPath, Interfaces.gattManager) { daemon, call in await daemon.gattManagerCall(call) }
+        export(adapterPath, Interfaces.advertisingManager) { daemon, call in
             await daemon.advertisingManagerCall(call)
         } property: { name in
             ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)][name]
@@ -77,7 +78,7 @@ extension FakeBlueZ {
     /// The radio's peripheral for served objects, from the first registration on.
     func startedServing() async throws(BLEError) -> FakeServing {
         if let serving { return serving }
-        let new = FakeServing(.simulated(radio))
+        let new = FakeServing(.simulated(radio, adapter: name))
         serving = new
         // Instead of capturing `self`, so that requests stay on the radio's executor, and in order.
         weak let daemon = self
@@ -90,6 +91,7 @@ extension FakeBlueZ {
                 write: { (attribute, value, request) throws(ATTError) in
                     try await daemon?.writeServed(value, to: attribute, request)
                 }, logger: Logger(label: "fake"), clock: radio.clock))
+        new.peripheral = await new.backend.peripheral
         try await publishListeners(on: new.backend)
         return new
     }
@@ -153,7 +155,7 @@ extension FakeBlueZ {
             serving.applications[number] = application
             let rule =
                 "type='signal',sender='\(call.sender)',interface='\(BlueZ.properties)',path_namespace='\(root)'"
-            try? await session?.listen(rule, timeout: HangLimit.step)
+            try? await session?.listen(rule, timeout: timeouts.call)
             try await serving.backend.register(services, as: number)
             return .success(MethodReply())
         } catch {
@@ -230,7 +232,7 @@ extension FakeBlueZ {
 
     func options(_ request: AttributeRequest) -> DBusValue {
         var options: [String: DBusValue] = [
-            "device": .objectPath(Self.path(of: request.central)), "link": .string("LE"),
+            "device": .objectPath(path(of: request.central)), "link": .string("LE"),
             "mtu": .uint16(UInt16(clamping: request.attMTU ?? 23)),
         ]
         // Present only if it is not 0.
@@ -239,7 +241,7 @@ extension FakeBlueZ {
         return .options(options)
     }
 
-    private static func path(of central: Peripheral.ID) -> String {
+    private func path(of central: Peripheral.ID) -> String {
         FakeDevice.path(of: central, onAdapter: adapterPath)
     }
 
@@ -252,7 +254,7 @@ extension FakeBlueZ {
         let interface = attribute.descriptor == nil ? BlueZ.gattCharacteristic : BlueZ.gattDescriptor
         do throws(DBusError) {
             return try await session.call(
-                MethodCall(application.client, path, interface, method, arguments), timeout: HangLimit.step)
+                MethodCall(application.client, path, interface, method, arguments), timeout: timeouts.request)
         } catch {
             throw Self.attError(error)
         }
@@ -352,21 +354,13 @@ extension FakeBlueZ {
     func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
         if devices[central] != nil {
             devices[central]?.isConnected = isConnected
-            return changed(Self.path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
+            return changed(path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
         }
         guard isConnected else { return }
-        var device = FakeDevice(id: central, advertisement: BLE.Advertisement())
+        var device = FakeDevice(id: central, advertisement: BLE.Advertisement(), adapter: adapterPath)
         device.isInRange = false
         device.isConnected = isConnected
-        devices[central] = device
-        export(device.path, Interfaces.device) { daemon, call in
-            await daemon.deviceCall(central, call)
-        } property: { [weak self] name in
-            self?.published.withLock { $0[central]?[name] }
-        }
-        emit(
-            "/", BlueZ.objectManager, "InterfacesAdded",
-            [.objectPath(device.path), interfaces([BlueZ.device: device.properties])])
+        show(device)
     }
 
     /// A client's signal that a value has changed, on the bus thread.
@@ -380,7 +374,8 @@ extension FakeBlueZ {
         }
         guard let value else { return }
         signaledValues.withLock { $0.append(value) }
-        valueArrived(.signal(value, path: path))
+        let signal = FakeServing.Value.signal(value, path: path, client: message.sender.string)
+        for adapter in [self] + publishedOthers.withLock(\.self) { adapter.valueArrived(signal) }
     }
 
     /// A client has signaled a value, or written it to a socket. On the bus thread.
@@ -396,7 +391,7 @@ extension FakeBlueZ {
         defer { isSendingValues = false }
         while let next = arrivedValues.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             guard let serving else { continue }
-            guard case .signal(let value, let path) = next else {
+            guard case .signal(let value, let path, let client) = next else {
                 if case .packet(let packet, let attribute, let central) = next {
                     if serving.applications[attribute.application]?.indicating.contains(attribute) == true {
                         // This send waits for its confirmation, and other values do not wait for it.
@@ -407,7 +402,7 @@ extension FakeBlueZ {
                 }
                 continue
             }
-            for (_, application) in serving.applications {
+            for (_, application) in serving.applications where application.client == client {
                 for (attribute, own) in application.paths where own == path {
                     try? await serving.backend.notify(value, from: attribute, to: nil)
                     guard application.indicating.contains(attribute), confirmsSignals else { continue }

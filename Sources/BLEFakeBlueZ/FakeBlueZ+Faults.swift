@@ -1,7 +1,5 @@
-import Testing
 public import BLE
 import BLEBlueZ
-import BLETestSupport
 package import DBus
 
 /// The fake daemon's faults, and its differences from the bluetoothd that it imitates.
@@ -36,22 +34,41 @@ extension FakeBlueZ {
     // MARK: Wrong answers, and none
 
     /// The next call of `method`, after those that will already fail, is answered with an error.
-    package func fail(_ method: String, _ error: DBusError) { faults.add(error, to: method) }
+    package func fail(_ method: String, _ error: DBusError) { onAll { $0.faults.add(error, to: method) } }
+
+    /// The same for all adapters of the daemon.
+    func onAll(_ body: @Sendable (isolated FakeBlueZ) -> Void) {
+        body(self)
+        for other in others.values { other.assumeIsolated { body($0) } }
+    }
+
+    /// The next calls of a method are answered with an error instead of being carried out, after those that will
+    /// already fail.
+    ///
+    /// - Parameters:
+    ///   - method: the method's name, such as `Connect`.
+    ///   - error: the error's name, such as `org.bluez.Error.Failed`.
+    ///   - count: the number of calls.
+    public func refuse(_ method: String, with error: String, _ message: String, count: Int = 1) {
+        for _ in 0..<count { fail(method, .remote(error, message)) }
+    }
 
     /// From now on, `method` is not answered until ``release()``. With "after " before its name, it is carried out
     /// first.
-    public func hang(_ method: String) { faults.hanging.insert(method) }
+    public func hang(_ method: String) { onAll { $0.faults.hanging.insert(method) } }
 
     /// Answers the calls that hang, and later ones.
     public func release() {
-        faults.hanging = []
-        faults.resolvesServices = true
-        for continuation in faults.hung { continuation.resume() }
-        faults.hung = []
+        onAll { daemon in
+            daemon.faults.hanging = []
+            daemon.faults.resolvesServices = true
+            for continuation in daemon.faults.hung { continuation.resume() }
+            daemon.faults.hung = []
+        }
     }
 
     /// Answers what follows; what hangs is not answered before ``release()``.
-    public func stopHanging() { faults.hanging = [] }
+    public func stopHanging() { onAll { $0.faults.hanging = [] } }
 
     /// How many calls hang.
     public var hungCount: Int { faults.hung.count }
@@ -61,9 +78,6 @@ extension FakeBlueZ {
         guard let device = devices[id] else { return }
         changed(device.path, BlueZ.device, properties)
     }
-
-    /// Returns once a call hangs, or the task is cancelled.
-    public func untilHung() async { await until { !faults.hung.isEmpty } }
 
     func waitWhileHanging(_ method: String) async {
         guard faults.hanging.contains(method) else { return }

@@ -1,7 +1,6 @@
 public import BLE
 import BLEBlueZ
 import BLESimulation
-import BLETestSupport
 import DBus
 
 /// An agent that a client of the fake daemon has registered.
@@ -52,12 +51,16 @@ extension FakeBlueZ {
         Task {
             await waitWhileHanging("Set IO Capability")
             guard self.session === session else { return }
-            if setsPairable {
-                isPairable = capability != nil
-                changed(Self.adapterPath, BlueZ.adapter, ["Pairable": .boolean(isPairable)])
-            }
-            if let capability { kernelCapability = capability }
+            onAll { $0.take(capability, setsPairable: setsPairable) }
         }
+    }
+
+    private func take(_ capability: IOCapability?, setsPairable: Bool) {
+        if setsPairable {
+            isPairable = capability != nil
+            changed(adapterPath, BlueZ.adapter, ["Pairable": .boolean(isPairable)])
+        }
+        if let capability { kernelCapability = capability }
     }
 
     /// The capability for the pairing that is under way; nil if there is no agent. For a pairing that a request has
@@ -72,16 +75,19 @@ extension FakeBlueZ {
     /// Removes the agents of programs that have left the bus. (bluetoothd watches their names; this daemon checks
     /// them.)
     private func removeDeadAgents() async {
+        let daemon = first.or(self)
+        guard daemon === self else { return await daemon.removeDeadAgents() }
         for agent in agents {
             let reply = try? await session?.call(
-                .bus("NameHasOwner", [.string(agent.owner)]), timeout: HangLimit.step)
+                .bus("NameHasOwner", [.string(agent.owner)]), timeout: timeouts.call)
             if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
         }
     }
 
     /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
     var agent: FakeAgent? {
-        agents.first { $0.owner == pairing?.sender } ?? agents.first
+        let agents = first.or(self).assumeIsolated { $0.agents }
+        return agents.first { $0.owner == pairing?.sender } ?? agents.first
     }
 
     /// The capabilities of the agents, that of the default one first.
@@ -112,13 +118,13 @@ extension FakeBlueZ {
             }
         if case .show = prompt {
             // The daemon does not wait for an answer. Here, the number is entered only once it is shown.
-            _ = try? await session.call(request, timeout: HangLimit.step)
+            _ = try? await session.call(request, timeout: timeouts.agent)
             return .accept
         }
         // Until the answer, too: the client may end the link before its refusal has arrived here.
         devices[id]?.isUnapproved = device.pairing == nil
         do throws(DBusError) {
-            let reply = try await session.call(request, timeout: HangLimit.step)
+            let reply = try await session.call(request, timeout: timeouts.agent)
             devices[id]?.isUnapproved = false
             switch reply.values.first {
             case .uint32(let value)?: return Passkey(value).map { .passkey($0) } ?? .refuse
@@ -128,7 +134,7 @@ extension FakeBlueZ {
         } catch {
             if error.kind == .cancelled || error.kind == .timedOut {
                 let cancel = call("Cancel")
-                Task { try? await session.call(cancel, timeout: HangLimit.step) }
+                Task { try? await session.call(cancel, timeout: timeouts.agent) }
             }
             return .refuse
         }

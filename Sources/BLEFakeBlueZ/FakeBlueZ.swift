@@ -1,26 +1,50 @@
 public import BLE
 import BLEBlueZ
 public import BLESimulation
-import BLETestSupport
 import DBus
 import Logging
 import Loop
 import Synchronization
 
-/// bluetoothd's bus interface over a simulated radio, on a private bus.
+/// bluetoothd's bus interface over a simulated radio, on a bus of one's own.
+///
+/// ```swift
+/// let bus = try await PrivateBus()
+/// let radio = SimulatedRadio()
+/// let daemon = FakeBlueZ(address: bus.address, radio: radio)
+/// try await daemon.start()
+/// // Programs whose environment has DBUS_SYSTEM_BUS_ADDRESS=(bus.address) take it for the system's.
+/// ```
 ///
 /// It translates between `org.bluez` and the radio, and adds only the daemon's own behavior: temporary device objects,
 /// one discovery per sender, `InProgress`, its error names, and a changed property for every value that is read. This
 /// behavior was observed on the real daemon; where the contract shows a difference, it is observed again.
+///
+/// Each object is the part of one adapter. The first one, of `hci0`, is the daemon: it has the daemon's name and agents,
+/// and the others (``addAdapter(_:)``), which live as long as it.
 public actor FakeBlueZ {
-    static let adapterPath = "/org/bluez/hci0"
-
     public nonisolated let radio: SimulatedRadio
     private let address: String
+    /// The id of the adapter, such as `hci0`.
+    public nonisolated let name: String
+    nonisolated let adapterPath: String
+    /// The address that the adapter shows.
+    nonisolated let adapterAddress: String
+    /// The daemon's first adapter, if this is another.
+    nonisolated let first: FakeFirst
+    /// The daemon's other adapters, if this is the first.
+    var others: [String: FakeBlueZ] = [:] {
+        didSet {
+            let others = Array(others.values)
+            publishedOthers.withLock { $0 = others }
+        }
+    }
+    /// The same for the bus thread.
+    nonisolated let publishedOthers = Mutex<[FakeBlueZ]>([])
     let backend: SimulatedBackend
     /// The bus thread.
-    nonisolated let loop = EventLoop(name: "fake-bluez")
-    private(set) var session: BusSession?
+    nonisolated let loop: EventLoop
+    var session: BusSession?
 
     /// The agents, in the order in which they were registered, and which of them is the default.
     var agents: [FakeAgent] = [] {
@@ -40,12 +64,6 @@ public actor FakeBlueZ {
     var limits: [String: Limits] = [:]
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
-    /// Whether other adapters are on, by their paths.
-    var otherAdapters: [String: Bool] = [:] { didSet { publishOthers() } }
-    /// The devices of other adapters, by their paths.
-    var otherDevices: [String: FakeDevice] = [:] { didSet { publishOthers() } }
-    /// The properties of other adapters and their devices, for the bus thread.
-    nonisolated let publishedOthers = Mutex<[String: [String: DBusValue]]>([:])
     var isBlocked = false
     /// The monitors of clients, by their paths.
     var monitors: [String: FakeMonitor] = [:]
@@ -116,55 +134,108 @@ public actor FakeBlueZ {
 
     /// The second part of its version: 66 for 5.66.
     public nonisolated let minorVersion: Int
+    nonisolated let timeouts: Timeouts
     /// The clients whose filters have services.
     public internal(set) var serviceFilters: Set<String> = []
 
+    /// How long the daemon waits for the answers of its clients.
+    package struct Timeouts: Sendable {
+        /// To an agent's question (`REQUEST_TIMEOUT` in the daemon's `src/agent.c`).
+        package var agent = Duration.seconds(60)
+        /// To a request of a central (`ATT_TIMEOUT` less what its link needs, as `src/gatt-database.c` has it).
+        package var request = Duration.seconds(5)
+        /// To everything else: D-Bus's own limit.
+        package var call = Duration.seconds(25)
+
+        package static let usual = Timeouts()
+
+        package init() {}
+
+        /// The same for all.
+        package init(all timeout: Duration) { (agent, request, call) = (timeout, timeout, timeout) }
+    }
+
     /// A daemon for the bus at `address`, not started yet.
+    ///
+    /// - Parameter minorVersion: the second part of the version that it behaves like: 66 for 5.66.
     public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66) {
+        self.init(address: address, radio: radio, minorVersion: minorVersion, timeouts: .usual)
+    }
+
+    package init(address: String, radio: SimulatedRadio, minorVersion: Int, timeouts: Timeouts) {
         self.address = address
         self.radio = radio
         self.minorVersion = minorVersion
-        backend = .simulated(radio)
+        self.timeouts = timeouts
+        name = "hci0"
+        adapterPath = "/org/bluez/hci0"
+        adapterAddress = "C0:FF:EE:00:00:01"
+        first = FakeFirst(nil)
+        loop = EventLoop(name: "fake-bluez")
+        backend = .simulated(radio, adapter: "hci0")
+    }
+
+    /// Another adapter of a daemon.
+    init(_ name: String, of first: FakeBlueZ, number: Int) {
+        address = ""
+        radio = first.radio
+        minorVersion = first.minorVersion
+        timeouts = first.timeouts
+        self.name = name
+        adapterPath = "/org/bluez/\(name)"
+        adapterAddress = "C0:FF:EE:00:00:\(Hex.string([UInt8(truncatingIfNeeded: number)]))"
+        self.first = FakeFirst(first)
+        loop = first.loop
+        backend = .simulated(radio, adapter: name)
     }
 
     // MARK: The daemon's life
 
     private var hasStarted = false
 
-    /// Starts the daemon, with the adapter and without devices.
+    /// Starts the daemon, with its adapters and without devices.
     public func start() async throws {
-        if !hasStarted {
-            hasStarted = true
-            let context = CentralContext(
-                handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-                logger: Logger(label: "fake"), clock: radio.clock,
-                pairing: PairingAgent(
-                    capability: { [weak self] in self?.assumeIsolated { $0.pairingCapability } },
-                    answer: { [weak self] id, prompt in await self?.ask(id, prompt) ?? .refuse }))
-            try await backend.start(context)
-        }
+        try await startBackend()
         let session = BusSession(
             loop: loop, logger: Logger(label: "fake"),
             onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
-        try await session.open(.address(address), timeout: HangLimit.step)
+        try await session.open(.address(address), timeout: timeouts.call)
         try await session.listen(
-            "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: HangLimit.step)
+            "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: timeouts.call)
+        self.session = session
+        export("/", Interfaces.objectManager) { daemon, call in .success(MethodReply([daemon.managedObjects])) }
+        join(session)
+        for other in others.values { await other.join(session) }
+        if faults.hasAgentManager {
+            export("/org/bluez", Interfaces.agentManager) { daemon, call in await daemon.agentManagerCall(call) }
+        }
+        try await own(BlueZ.service, session)
+    }
+
+    /// The radio's side, which stays for ever.
+    func startBackend() async throws {
+        guard !hasStarted else { return }
+        hasStarted = true
+        let context = CentralContext(
+            handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+            logger: Logger(label: "fake"), clock: radio.clock,
+            pairing: PairingAgent(
+                capability: { [weak self] in self?.assumeIsolated { $0.pairingCapability } },
+                answer: { [weak self] id, prompt in await self?.ask(id, prompt) ?? .refuse }))
+        try await backend.start(context)
+    }
+
+    /// Shows the adapter on the bus.
+    func join(_ session: BusSession) {
         self.session = session
         isPowered = true
-        export("/", Interfaces.objectManager) { daemon, call in daemon.managedObjects(call) }
-        export(Self.adapterPath, Interfaces.adapter) { daemon, call in
+        export(adapterPath, Interfaces.adapter) { daemon, call in
             await daemon.adapterCall(call)
         } property: { [weak self] name in
             self?.publishedAdapter.withLock { $0[name] }
         }
-        for path in otherAdapters.keys { exportOther(path) }
         exportMonitorManager()
         exportServing()
-        if faults.hasAgentManager {
-            export("/org/bluez", Interfaces.agentManager) { daemon, call in await daemon.agentManagerCall(call)
-            }
-        }
-        try await own(BlueZ.service, session)
     }
 
     /// Takes the daemon's name, once the bus has noticed the end of a daemon that was killed.
@@ -172,7 +243,7 @@ public actor FakeBlueZ {
         let (isOwner, isTaken) = (1, 3)
         while true {
             let reply = try await session.call(
-                .bus("RequestName", [.string(name), .uint32(4)]), timeout: HangLimit.step)
+                .bus("RequestName", [.string(name), .uint32(4)]), timeout: timeouts.call)
             switch reply.values.first?.integer {
             case isOwner: return
             case isTaken: await Task.yield()
@@ -185,7 +256,17 @@ public actor FakeBlueZ {
     public func kill() async {
         let session = session
         self.session = nil
+        for other in others.values { await other.forgetSession() }
         await session?.close()
+        for other in others.values { await other.endAdapter() }
+        await endAdapter()
+        release()
+    }
+
+    private func forgetSession() { session = nil }
+
+    /// The daemon has ended, and with it what it has done for an adapter.
+    private func endAdapter() async {
         discoverers = []
         monitors = [:]
         agents = []
@@ -201,6 +282,7 @@ public actor FakeBlueZ {
         unmadeSockets = []
         pendingStarts = []
         devices.removeAll()
+        // Its answers go nowhere, but what waits for them ends.
         release()
         try? await backend.stopDiscovery()
         // An attempt that was cancelled too late has made a link.
@@ -226,13 +308,14 @@ public actor FakeBlueZ {
         case .advertisementReceived(let id, let advertisement): Task { await self.heard(id, advertisement) }
         case .linkEnded(let id, _): linkEnded(id)
         case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
-        case .adapterStateChanged, .scanEnded, .peripheralRemoved, .servicesChanged, .notificationsEnded, .stackLost:
-            break
+        case .servicesChanged(let id): Task.immediate { await self.servicesChanged(id) }
+        case .adapterStateChanged, .scanEnded, .peripheralRemoved, .notificationsEnded, .stackLost: break
         }
     }
 
     private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) async {
-        guard session != nil, passesKernel(advertisement) else { return }
+        // No adapter receives itself.
+        guard session != nil, passesKernel(advertisement), id != serving?.peripheral else { return }
         if let device = devices[id] {
             let shown = shown(advertisement, of: device)
             devices[id]?.advertisement = advertisement
@@ -241,7 +324,14 @@ public actor FakeBlueZ {
             await tellMonitors(device.path, advertisement)
             return
         }
-        let device = FakeDevice(id: id, advertisement: advertisement)
+        let device = FakeDevice(id: id, advertisement: advertisement, adapter: adapterPath)
+        show(device)
+        await tellMonitors(device.path, advertisement)
+    }
+
+    /// A device that was not known gets its object.
+    func show(_ device: FakeDevice) {
+        let id = device.id
         devices[id] = device
         export(device.path, Interfaces.device) { daemon, call in
             await daemon.deviceCall(id, call)
@@ -251,7 +341,6 @@ public actor FakeBlueZ {
         emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
             [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])
-        await tellMonitors(device.path, advertisement)
     }
 
     private func linkEnded(_ id: Peripheral.ID) {
@@ -268,4 +357,14 @@ public actor FakeBlueZ {
         }
         changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
     }
+}
+
+/// A reference to the first adapter of a daemon, which owns the others.
+struct FakeFirst: Sendable {
+    private weak let daemon: FakeBlueZ?
+
+    init(_ daemon: FakeBlueZ?) { self.daemon = daemon }
+
+    /// The first adapter; `other` if that is it.
+    func or(_ other: FakeBlueZ) -> FakeBlueZ { daemon ?? other }
 }

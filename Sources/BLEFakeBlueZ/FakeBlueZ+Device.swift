@@ -115,9 +115,10 @@ extension FakeBlueZ {
         changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
     }
 
-    private func showAttributes(of device: FakeDevice) {
-        for attribute in device.attributes { serve(attribute, of: device.id) }
-        for attribute in device.attributes {
+    private func showAttributes(of device: FakeDevice, besides kept: Set<String> = []) {
+        let new = device.attributes.filter { !kept.contains($0.path) }
+        for attribute in new { serve(attribute, of: device.id) }
+        for attribute in new {
             emit(
                 "/", BlueZ.objectManager, "InterfacesAdded",
                 [.objectPath(attribute.path), interfaces([attribute.interface: attribute.properties])])
@@ -131,14 +132,36 @@ extension FakeBlueZ {
         showAttributes(of: device)
     }
 
+    /// The peripheral has told that its services have changed. Those that are as before keep their objects.
+    func servicesChanged(_ id: Peripheral.ID) async {
+        guard let before = devices[id], before.isConnected, let former = before.database,
+            let database = try? await backend.discoverServices(id), devices[id]?.links == before.links
+        else { return }
+        let unchanged = former.filter { service in database.contains { $0 == service } }
+        let kept = Set(before.attributes(of: GATTDatabase(services: unchanged)).map(\.path))
+        removeAttributes(of: before, besides: kept)
+        devices[id]?.database = database
+        guard let after = devices[id] else { return }
+        showAttributes(of: after, besides: kept)
+        if after.services != before.services {
+            changed(after.path, BlueZ.device, ["UUIDs": .strings(after.services.map(\.fullDescription))])
+        }
+    }
+
     /// Removes the objects of a device's attributes, and with them what it knows of their use: requests in progress are
     /// dropped without an answer (`unregister_characteristic` in the daemon's `src/gatt-client.c`).
-    func removeAttributes(of device: FakeDevice) {
-        devices[device.id]?.lost = []
-        writing.subtract(device.attributes.map(\.path))
-        for place in notifiers.keys where place.peripheral == device.id { notifiers[place] = nil }
-        unmadeSockets = unmadeSockets.filter { $0.peripheral != device.id }
-        removed(device.attributes.reversed().map { ($0.path, $0.interface) })
+    func removeAttributes(of device: FakeDevice, besides kept: Set<String> = []) {
+        let gone = device.attributes.filter { !kept.contains($0.path) }
+        let (paths, handles) = (Set(gone.map(\.path)), Set(gone.map(\.handle)))
+        devices[device.id]?.lost = device.lost.filter { !paths.contains($0[1]) }
+        writing.subtract(paths)
+        for place in notifiers.keys where place.peripheral == device.id && handles.contains(place.handle) {
+            notifiers[place] = nil
+            devices[device.id]?.uses[place.handle] = nil
+        }
+        unmadeSockets = unmadeSockets.filter { $0.peripheral != device.id || !handles.contains($0.handle) }
+        endSockets(of: device.id, handles: handles)
+        removed(gone.reversed().map { ($0.path, $0.interface) })
     }
 
     private func serve(_ attribute: FakeDevice.Attribute, of id: Peripheral.ID) {

@@ -30,7 +30,7 @@ extension FakeBlueZ {
 
     func exportMonitorManager() {
         guard offersMonitors else { return }
-        export(Self.adapterPath, Interfaces.monitorManager) { daemon, call in await daemon.monitorCall(call) }
+        export(adapterPath, Interfaces.monitorManager) { daemon, call in await daemon.monitorCall(call) }
     }
 
     /// Releases the monitors that are active, as when the kernel drops them.

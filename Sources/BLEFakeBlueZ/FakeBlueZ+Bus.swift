@@ -1,5 +1,4 @@
 import BLEBlueZ
-import BLETestSupport
 import DBus
 import Loop
 import Synchronization
@@ -67,7 +66,7 @@ extension FakeBlueZ {
         // file). A command has no answer, so no later write is refused because of it.
         let isWrite = call.method == "WriteValue"
         if isWrite, writing.contains(call.path) {
-            calls[call.method, default: 0] += 1
+            count(call.method)
             return answer(.failure(.bluez("InProgress", "In Progress")))
         }
         let isAnswered = isWrite && call.arguments.last?[key: "type"]?.string != "command"
@@ -75,11 +74,17 @@ extension FakeBlueZ {
         defer { if isAnswered { writing.remove(call.path) } }
         await waitWhileHanging(call.method)
         if let start, pendingStarts.remove(start) == nil { return answer(.failure(.bluez("Failed", "withdrawn"))) }
-        calls[call.method, default: 0] += 1
+        count(call.method)
         if let error = faults.takeError(of: call.method) { return answer(.failure(error)) }
         let result = await handle(self, call)
         await waitWhileHanging("after \(call.method)")
         answer(result)
+    }
+
+    /// The calls of other adapters are counted under the adapter's name and the method's.
+    private func count(_ method: String) {
+        let key = name == "hci0" ? method : "\(name) \(method)"
+        first.or(self).assumeIsolated { $0.calls[key, default: 0] += 1 }
     }
 
     func emit(_ path: String, _ interface: String, _ signal: String, _ arguments: [DBusValue]) {
@@ -102,14 +107,20 @@ extension FakeBlueZ {
 
     // MARK: Objects
 
-    func managedObjects(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
+    /// The objects of all adapters, in the form of an answer.
+    var managedObjects: DBusValue {
+        var objects = objects
+        for other in others.values { objects.merge(other.assumeIsolated { $0.objects }) { $1 } }
+        return .dictionary(key: "o", value: "a{sa{sv}}", objects)
+    }
+
+    private var objects: [DBusValue: DBusValue] {
         var objects: [DBusValue: DBusValue] = [:]
-        if isPresent { objects[.objectPath(Self.adapterPath)] = interfaces(adapterInterfaces) }
-        for (path, properties) in otherObjects { objects[.objectPath(path)] = interfaces(properties) }
+        if isPresent { objects[.objectPath(adapterPath)] = interfaces(adapterInterfaces) }
         for device in devices.values {
             for (path, properties) in device.objects { objects[.objectPath(path)] = interfaces(properties) }
         }
-        return .success(MethodReply([.dictionary(key: "o", value: "a{sa{sv}}", objects)]))
+        return objects
     }
 
     func interfaces(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
@@ -120,6 +131,6 @@ extension FakeBlueZ {
 
     /// Calls a client's object, as the daemon does with agents, monitors and the like.
     func callClient(_ call: MethodCall) async -> MethodReply? {
-        try? await session?.call(call, timeout: HangLimit.step)
+        try? await session?.call(call, timeout: timeouts.call)
     }
 }

@@ -1,7 +1,6 @@
 import BLE
 import BLEBlueZ
 import BLESimulation
-import BLETestSupport
 import DBus
 import Loop
 
@@ -103,9 +102,9 @@ extension FakeBlueZ {
 
     private func pretendToLeave(_ central: Peripheral.ID) async {
         // The call of the client is sent before the signal.
-        _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step)
+        _ = try? await session?.call(.bus("GetId"), timeout: timeouts.call)
         centralChanged(central, isConnected: false)
-        for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: HangLimit.step) }
+        for _ in 0..<2 { _ = try? await session?.call(.bus("GetId"), timeout: timeouts.call) }
     }
 
     /// From now on, values that are signaled to all are confirmed by ``confirm()`` only.

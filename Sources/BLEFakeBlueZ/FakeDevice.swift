@@ -43,7 +43,7 @@ struct FakeDevice {
     /// Its identity address, if that is not the one in its path.
     var identity: String?
 
-    init(id: Peripheral.ID, advertisement: Advertisement, adapter: String = FakeBlueZ.adapterPath) {
+    init(id: Peripheral.ID, advertisement: Advertisement, adapter: String) {
         self.id = id
         self.advertisement = advertisement
         self.adapter = adapter
@@ -125,12 +125,14 @@ struct FakeDevice {
     }
 
     /// In order of handles, parents first.
-    var attributes: [Attribute] {
+    var attributes: [Attribute] { attributes(of: database ?? GATTDatabase(services: [])) }
+
+    func attributes(of database: GATTDatabase) -> [Attribute] {
         func child(_ parent: String, _ kind: String, _ handle: UInt16) -> String {
             "\(parent)/\(kind)\(Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)]))"
         }
         var all: [Attribute] = []
-        for service in database ?? GATTDatabase(services: []) {
+        for service in database {
             let servicePath = child(path, "service", service.handle)
             let included = service.includedHandles.map { DBusValue.objectPath(child(path, "service", $0)) }
             all.append(

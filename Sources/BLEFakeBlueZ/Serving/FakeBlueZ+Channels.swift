@@ -13,7 +13,7 @@ package struct FakeChannelSockets: ChannelSockets {
         from own: ChannelAddress, to peer: ChannelAddress, _ psm: PSM, _ options: ChannelOptions,
         on loop: EventLoop, isolation: isolated (any Actor)?
     ) async throws(BLEError) -> ChannelSocket {
-        try await daemon.openChannel(psm, options, to: Peripheral.ID(rawValue: peer.address))
+        try await daemon.adapter(at: own).openChannel(psm, options, to: Peripheral.ID(rawValue: peer.address))
     }
 
     package func listen(
@@ -26,16 +26,17 @@ package struct FakeChannelSockets: ChannelSockets {
         guard psm.map({ daemon.bind(own, $0) }) ?? true else {
             throw BLEError(.busy, "another socket has the number at this address", isRetryable: true)
         }
-        let (number, chosen) = try await daemon.listen(psm, options) { socket, central, psm in
+        let adapter = await daemon.adapter(at: own)
+        let (number, chosen) = try await adapter.listen(psm, options) { socket, central, psm in
             loop.perform { accept(socket, central, psm) }
         }
         if psm == nil { _ = daemon.bind(own, chosen) }
-        return ListeningChannel(psm: chosen) { [daemon] in
+        return ListeningChannel(psm: chosen) { [daemon, adapter] in
             daemon.bound.withLock { bound in
                 guard bound.closed.insert(number).inserted else { return }
                 bound.numbers[own]?.remove(chosen)
             }
-            Task { await daemon.removeClosedListeners() }
+            Task { await adapter.removeClosedListeners(daemon.bound.withLock(\.closed)) }
         }
     }
 }
@@ -56,6 +57,11 @@ struct FakeListener {
 extension FakeBlueZ {
     package nonisolated var channelSockets: FakeChannelSockets { FakeChannelSockets(daemon: self) }
 
+    /// The adapter with an address.
+    fileprivate func adapter(at own: ChannelAddress) -> FakeBlueZ {
+        others.values.first { ChannelAddress($0.adapterAddress, isRandom: false) == own } ?? self
+    }
+
     func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
     ) async throws(BLEError) -> ChannelSocket {
@@ -65,9 +71,7 @@ extension FakeBlueZ {
     func listen(
         _ psm: PSM?, _ options: ChannelOptions, _ accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void
     ) async throws(BLEError) -> (number: Int, PSM) {
-        await removeClosedListeners()
-        lastListener += 1
-        let number = lastListener
+        let number = nextListener()
         var listener = FakeListener(psm: psm, options: options, accept: accept)
         if let psm, !isPresent {
             // For another adapter, which has no radio.
@@ -81,6 +85,13 @@ extension FakeBlueZ {
         return (number, chosen)
     }
 
+    private func nextListener() -> Int {
+        first.or(self).assumeIsolated { daemon in
+            daemon.lastListener += 1
+            return daemon.lastListener
+        }
+    }
+
     fileprivate nonisolated func bind(_ own: ChannelAddress, _ psm: PSM) -> Bool {
         bound.withLock { $0.numbers[own, default: []].insert(psm).inserted }
     }
@@ -90,8 +101,8 @@ extension FakeBlueZ {
         bound.withLock { $0.numbers[ChannelAddress(address, isRandom: false)] ?? [] }
     }
 
-    fileprivate func removeClosedListeners() async {
-        for number in listeners.keys where bound.withLock({ $0.closed.contains(number) }) {
+    fileprivate func removeClosedListeners(_ closed: Set<Int>) async {
+        for number in listeners.keys where closed.contains(number) {
             listeners[number] = nil
             await serving?.backend.unpublishChannel(number)
         }

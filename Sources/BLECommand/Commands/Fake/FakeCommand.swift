@@ -1,0 +1,147 @@
+import ArgumentParser
+import BLE
+import BLEFakeBlueZ
+import BLESimulation
+import Subprocess
+
+struct FakeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fake", abstract: "Be a bluetoothd without a radio, for tests in any language.",
+        discussion: """
+            Starts a message bus of its own with a bluetoothd on it, and simulated peripherals in range of that. \
+            Programs use it as the system's when their environment has DBUS_SYSTEM_BUS_ADDRESS, which is the first \
+            line of output:
+
+                ble fake -- pytest
+                eval "$(ble fake --peripheral heart-rate-strap | head -1)"
+
+            Needs no privileges, and no Bluetooth. Each line on standard input is a command in JSON, such as \
+            {"do": "drop", "peripheral": "Strap"}; with a command to run, or from another program, it is the argument \
+            of: busctl call ble.Fake /ble/Fake ble.Fake1 Do s. See Docs/Simulation.md.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "A peripheral in range: \(ServedName.list), or a file with a definition in JSON; then, after commas, "
+                + "name=, address=, rssi= and pairing=. May be repeated. By default, a strap, a lamp and others.",
+            valueName: "peripheral"),
+        transform: FakePeripheral.init(argument:))
+    var peripheral: [FakePeripheral] = []
+
+    @Flag(help: "Start without a peripheral.")
+    var empty = false
+
+    @Option(help: ArgumentHelp("The bluetoothd to behave like: 5.55 to 5.99.", valueName: "version"))
+    var daemon = "5.66"
+
+    @Option(help: ArgumentHelp("The number of adapters, hci0 and so on, which receive each other.", valueName: "count"))
+    var adapters = 1
+
+    @Option(help: ArgumentHelp("The path of the bus's socket; by default, it has none.", valueName: "path"))
+    var socket: String?
+
+    @Flag(help: "JSON Lines instead of text.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Log to standard error; -vv also logs each operation and value.")
+    var verbose: Int
+
+    @Argument(parsing: .postTerminator, help: ArgumentHelp("A command to run, after --.", valueName: "command"))
+    var command: [String] = []
+
+    func validate() throws {
+        _ = try minorVersion()
+        guard (1...8).contains(adapters) else { throw ValidationError("--adapters is a number from 1 to 8.") }
+        guard !empty || peripheral.isEmpty else {
+            throw ValidationError("--empty and --peripheral cannot be combined.")
+        }
+    }
+
+    private func minorVersion() throws -> Int {
+        let parts = daemon.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "5", let minor = Int(parts[1]), (55...99).contains(minor) else {
+            throw ValidationError("--daemon is a version of bluetoothd, such as 5.66.")
+        }
+        return minor
+    }
+
+    func run() async throws {
+        let output = Output(json: json)
+        let minorVersion = try minorVersion()
+        let logger = CommonOptions.logger(verbose: verbose)
+        try await Session.finish(output) {
+            let bus = try await PrivateBus(path: socket)
+            let radio = SimulatedRadio(logger: logger)
+            let daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: minorVersion)
+            let world = FakeWorld(radio: radio, daemon: daemon)
+            try await world.fill(with: empty ? [] : peripheral.isEmpty ? FakePeripheral.usual : peripheral)
+            for number in 1..<adapters { await daemon.addAdapter("hci\(number)") }
+            try await daemon.start()
+            let control = try await FakeControl(address: bus.address) { (line) throws(FakeControl.Refusal) in
+                do {
+                    return try await world.carryOut(line).text
+                } catch let mistake as Entry.Mistake {
+                    throw FakeControl.Refusal("\(mistake)")
+                } catch {
+                    throw FakeControl.Refusal("\(error)")
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    guard command.isEmpty else { return try await wrap(bus.address) }
+                    try output.line(
+                        .object(["event": "started", "address": .string(bus.address)]),
+                        "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)")
+                    try await follow(world, output)
+                    // The end of the input does not end the daemon.
+                    try await bus.ended()
+                }
+                group.addTask {
+                    try await bus.ended()
+                    throw BLEError(.bluetoothLost, "the private bus has ended")
+                }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            await control.end()
+        }
+    }
+
+    /// Carries out the lines of standard input.
+    private func follow(_ world: FakeWorld, _ output: Output) async throws {
+        while let line = await StandardInput.shared.nextLine() {
+            if line.allSatisfy(\.isWhitespace) { continue }
+            do {
+                let result = try await world.carryOut(line)
+                try output.line(.object(["event": "done", "result": result]), result.text)
+            } catch let mistake as Entry.Mistake {
+                // In order with the results, for programs.
+                guard output.json else {
+                    output.note("\(mistake): \(line.excerpt)")
+                    continue
+                }
+                try output.line(.object(["event": "refused", "message": .string("\(mistake)")]), "")
+            }
+        }
+    }
+
+    /// Runs the command, and ends with its status.
+    private func wrap(_ address: String) async throws {
+        var options = PlatformOptions()
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(10))]
+        let outcome: TerminationStatus
+        do {
+            outcome = try await Subprocess.run(
+                .name(command[0]), arguments: Arguments(Array(command.dropFirst())),
+                environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": address]), platformOptions: options,
+                input: .currentStandardInput, output: .currentStandardOutput, error: .currentStandardError
+            ).terminationStatus
+        } catch let error as SubprocessError where error.code == .executableNotFound {
+            throw BLEError(.invalidArgument, "the command cannot be run: there is no \(command[0])")
+        }
+        switch outcome {
+        case .exited(let status): if status != 0 { throw ExitCode(status) }
+        case .signaled(let signal): throw ExitCode(128 + signal)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import ArgumentParser
+import BLE
+import BLEFakeBlueZ
+import BLESimulation
+import FoundationEssentials
+
+/// A fake bluetoothd with its radio, and what can be done to it by a line of JSON.
+actor FakeWorld {
+    private let radio: SimulatedRadio
+    private let daemon: FakeBlueZ
+    /// In the order in which they came.
+    private var peripherals: [(name: String?, peripheral: SimulatedPeripheral)] = []
+    private var faults: [Int: SimulatedFault] = [:]
+    private var isDown = false
+
+    init(radio: SimulatedRadio, daemon: FakeBlueZ) { (self.radio, self.daemon) = (radio, daemon) }
+
+    func fill(with peripherals: [FakePeripheral]) async throws {
+        for peripheral in peripherals { try await add(peripheral) }
+    }
+
+    @discardableResult
+    private func add(_ new: FakePeripheral) async throws -> SimulatedPeripheral {
+        if let address = new.definition.address, peripherals.contains(where: { $0.peripheral.id.rawValue == address }) {
+            throw ValidationError("There are two peripherals with the address \(address).")
+        }
+        let peripheral = await radio.add(new.definition, pairing: new.pairing)
+        peripherals.append((new.definition.advertisement.localName, peripheral))
+        return peripheral
+    }
+
+    /// The keys of each command, besides "do".
+    private static let keys: [String: [String]] = [
+        "state": [],
+        "add": ["kind", "definition", "name", "address", "rssi", "pairing"], "remove": ["peripheral"],
+        "value": ["peripheral", "uuid", "value", "text"], "rssi": ["peripheral", "rssi"],
+        "advertising": ["peripheral", "on"], "links": ["peripheral", "on"], "drop": ["peripheral"],
+        "services": ["peripheral", "definition"], "unbond": ["peripheral"],
+        "disturb": [
+            "peripheral", "event", "effect", "uuid", "seconds", "att", "next", "nth", "probability", "seed",
+        ],
+        "release": ["fault"], "calm": ["peripheral"],
+        "refuse": ["method", "error", "message", "count"], "hang": ["method"], "answer": [],
+        "kill": [], "start": [], "power": ["on"], "plug": ["on"], "block": ["on"],
+    ]
+
+    /// Carries out a command. Throws ``Entry/Mistake`` for one that is wrong.
+    func carryOut(_ line: String) async throws -> JSON {
+        let entry = try Entry(text: Data(line.utf8))
+        guard let first = try entry.entries().first(where: { $0.0 == "do" })?.1 else {
+            throw entry.mistake("there is no \"do\"")
+        }
+        let name = try first.string()
+        guard let keys = Self.keys[name] else {
+            let meant = Suggestion.nearest(to: name, in: Self.keys.keys.sorted()).map { "; did you mean \"\($0)\"?" }
+            throw first.mistake("there is no \"\(name.excerpt)\"" + (meant ?? ""))
+        }
+        let command = Command(name: name, object: try entry.object(keys + ["do"]))
+        do {
+            return try await carryOut(command)
+        } catch let error as ValidationError {
+            throw Entry.Mistake(message: error.message)
+        }
+    }
+
+    private struct Command {
+        let name: String
+        let object: [String: Entry]
+
+        func required(_ key: String) throws -> Entry { try object.required(key, in: Entry.Place()) }
+        var isOn: Bool { get throws { try required("on").boolean() } }
+    }
+
+    private func carryOut(_ command: Command) async throws -> JSON {
+        switch command.name {
+        case "state": return await state()
+        case "add": return .object(["id": .string(try await add(try newPeripheral(command)).id.rawValue)])
+        case "disturb": return .object(["fault": .int(try await disturb(command))])
+        case "release": try await release(try command.required("fault"))
+        case "calm": try await removeFaults(command)
+        case "refuse":
+            await daemon.refuse(
+                try command.required("method").string(),
+                with: try command.object["error"]?.string() ?? "org.bluez.Error.Failed",
+                try command.object["message"]?.string() ?? "Failed",
+                count: try command.object["count"]?.integer(1...1_000_000) ?? 1)
+        case "hang": await daemon.hang(try command.required("method").string())
+        case "answer": await daemon.release()
+        case "kill":
+            guard !isDown else { throw Entry.Mistake(message: "the daemon is not running") }
+            isDown = true
+            await daemon.kill()
+        case "start":
+            guard isDown else { throw Entry.Mistake(message: "the daemon is running") }
+            try await daemon.start()
+            isDown = false
+        case "power": await daemon.setPowered(try command.isOn)
+        case "plug": await daemon.setPresent(try command.isOn)
+        case "block": await daemon.setBlocked(try command.isOn)
+        default: try await change(try peripheral(command), command)
+        }
+        return .object([:])
+    }
+
+    /// What is done to one peripheral.
+    private func change(_ peripheral: SimulatedPeripheral, _ command: Command) async throws {
+        switch command.name {
+        case "remove":
+            await peripheral.remove()
+            peripherals.removeAll { $0.peripheral.id == peripheral.id }
+        case "value":
+            let uuid = try command.required("uuid").characteristic()
+            let value =
+                try command.object["text"].map { Array(try $0.string().utf8) } ?? command.required("value").bytes()
+            guard await peripheral.value(of: uuid) != nil else {
+                throw try command.required("uuid").mistake("the peripheral has no characteristic \(uuid)")
+            }
+            await peripheral.notify(value, from: uuid)
+        case "rssi": await peripheral.play([(0, try command.required("rssi").integer(-127...20))])
+        case "advertising": await peripheral.setAdvertising(try command.isOn)
+        case "links": await peripheral.setAcceptsLinks(try command.isOn)
+        case "services":
+            await peripheral.setServices(try DefinitionFile(try command.required("definition")).definition.services)
+        case "unbond": await peripheral.loseBond()
+        default: await peripheral.dropLink()
+        }
+    }
+
+    private func newPeripheral(_ command: Command) throws -> FakePeripheral {
+        let name = try command.object["name"]?.string()
+        var definition: PeripheralDefinition
+        if let entry = command.object["definition"] {
+            definition = try DefinitionFile(entry).definition
+            definition.advertisement.localName = name ?? definition.advertisement.localName
+        } else {
+            let kind = try command.required("kind")
+            let known = try kind.choice(ServedName.allCases.map { ($0.rawValue, $0) })
+            definition = known.definition(name: name ?? known.defaultName)
+        }
+        var new = FakePeripheral(
+            definition, pairing: try command.object["pairing"]?.choice(FakePeripheral.pairings) ?? .justWorks)
+        if let address = command.object["address"] { try new.set(address: try address.string()) }
+        if let rssi = command.object["rssi"] { new.definition.advertisement.rssi = try rssi.integer(-127...20) }
+        return new
+    }
+
+    /// The peripheral that a command names, by its address or its name.
+    private func peripheral(_ command: Command) throws -> SimulatedPeripheral {
+        let entry = try command.required("peripheral")
+        let name = try entry.string()
+        let found = peripherals.filter { $0.name == name || $0.peripheral.id.rawValue == name.uppercased() }
+        guard let first = found.first else { throw entry.mistake("there is no peripheral \"\(name.excerpt)\"") }
+        guard found.count == 1 else { throw entry.mistake("several peripherals are called \"\(name.excerpt)\"") }
+        return first.peripheral
+    }
+
+    private func state() async -> JSON {
+        var list: [JSON] = []
+        for (name, peripheral) in peripherals {
+            list.append(
+                .object([
+                    "id": .string(peripheral.id.rawValue), "name": .optional(name),
+                    "isConnected": .bool(await peripheral.isConnected), "isPaired": .bool(await peripheral.isPaired),
+                ]))
+        }
+        return .object([
+            "peripherals": .array(list), "isRunning": .bool(!isDown),
+            "isDiscovering": .bool(await daemon.isDiscovering),
+            "calls": .object(await daemon.calls.mapValues { .int($0) }),
+        ])
+    }
+
+    // MARK: Faults
+
+    private static let events: [(String, SimulatedEvent)] = [
+        ("scan", .scan), ("advertisement", .advertisement), ("connect", .connect), ("discover", .discover),
+        ("read", .read), ("write", .write), ("subscribe", .subscribe), ("notify", .notify), ("indicate", .indicate),
+        ("confirm", .confirm), ("pair", .pair), ("disconnect", .disconnect), ("register", .register),
+        ("advertise", .advertise), ("request", .request),
+    ]
+
+    private func disturb(_ command: Command) async throws -> Int {
+        let target: any SimulatedDisturbance = command.object["peripheral"] == nil ? radio : try peripheral(command)
+        let event = try event(command)
+        let occurrence = try occurrence(command)
+        let effect = try command.required("effect")
+        let fault: SimulatedFault
+        switch try effect.string() {
+        case "delay":
+            fault = await target.delay(
+                event, occurrence, by: .seconds(try command.required("seconds").number(0...86_400)))
+        case "fail":
+            if let att = command.object["att"] {
+                fault = await target.fail(event, occurrence, with: ATTError(rawValue: UInt8(try att.integer(1...255))))
+            } else {
+                fault = await target.fail(event, occurrence)
+            }
+        case "hold": fault = await target.hold(event, occurrence)
+        case "ignore": fault = await target.ignore(event, occurrence)
+        case "duplicate": fault = await target.duplicate(event, occurrence)
+        case "drop-before": fault = await target.dropLink(before: event, occurrence)
+        case "drop-after": fault = await target.dropLink(after: event, occurrence)
+        default:
+            throw effect.mistake("not one of: delay, fail, hold, ignore, duplicate, drop-before, drop-after")
+        }
+        let number = faults.count + 1
+        faults[number] = fault
+        return number
+    }
+
+    private func event(_ command: Command) throws -> SimulatedEvent {
+        let entry = try command.required("event")
+        let event = try entry.choice(Self.events)
+        guard let uuid = try command.object["uuid"]?.characteristic() else { return event }
+        let characteristic = Characteristic<[UInt8]>(uuid)
+        switch event {
+        case .read: return .read(of: characteristic)
+        case .write: return .write(of: characteristic)
+        case .subscribe: return .subscribe(to: characteristic)
+        case .notify: return .notify(from: characteristic)
+        case .indicate: return .indicate(from: characteristic)
+        default: throw entry.mistake("has no characteristic")
+        }
+    }
+
+    private func occurrence(_ command: Command) throws -> SimulatedOccurrence {
+        if let count = command.object["next"] { return .next(try count.integer(1...Int(Int32.max))) }
+        if let number = command.object["nth"] { return .nth(try number.integer(1...Int(Int32.max))) }
+        guard let probability = command.object["probability"] else { return .always }
+        return .probability(
+            try probability.number(0...1), seed: UInt64(try command.object["seed"]?.integer(0...Int.max) ?? 1))
+    }
+
+    private func release(_ entry: Entry) async throws {
+        guard let fault = faults[try entry.integer(1...Int(Int32.max))] else { throw entry.mistake("no such fault") }
+        await fault.release()
+    }
+
+    private func removeFaults(_ command: Command) async throws {
+        if command.object["peripheral"] == nil {
+            await radio.removeFaults()
+        } else {
+            await (try peripheral(command)).removeFaults()
+        }
+    }
+}

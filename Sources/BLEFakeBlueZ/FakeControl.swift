@@ -1,0 +1,54 @@
+public import BLE
+import DBus
+import Logging
+import Loop
+
+/// The control of a fake bluetoothd, as an object on its bus: `Do(s) → s` of `ble.Fake1`, at the path `/ble/Fake` of the
+/// name `ble.Fake`. It has a connection of its own, so it is there while the daemon is not.
+public final class FakeControl: Sendable {
+    private let session: BusSession
+
+    private static let name = "ble.Fake"
+    private static let interface = InterfaceDescription("ble.Fake1", .method("Do", takes: "s", returns: "s"))
+
+    /// A command that is refused: the error of the call, `ble.Fake.Error.Refused`.
+    public struct Refusal: Error {
+        /// What is wrong.
+        public let message: String
+
+        /// A refusal with a message.
+        public init(_ message: String) { self.message = message }
+    }
+
+    /// Takes the name on the bus at `address`, and answers calls until ``end()``.
+    ///
+    /// - Parameter carryOut: carries out a command, and returns its result.
+    /// - Throws: ``BLE/BLEError`` if the bus does not answer or another program has the name.
+    public init(
+        address: String, carryOut: @escaping @Sendable (String) async throws(Refusal) -> String
+    ) async throws(BLEError) {
+        let loop = EventLoop(name: "fake-control")
+        session = BusSession(loop: loop, logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
+        do throws(DBusError) {
+            try await session.open(.address(address), timeout: .seconds(25))
+            let object = ExportedObject(path: "/ble/Fake", interface: Self.interface) { call in
+                do throws(Refusal) {
+                    return .success(MethodReply([.string(try await carryOut(call.arguments.first?.string ?? ""))]))
+                } catch {
+                    return .failure(.remote("\(Self.name).Error.Refused", error.message))
+                }
+            }
+            _ = try await session.export(object)
+            let reply = try await session.call(
+                .bus("RequestName", [.string(Self.name), .uint32(4)]), timeout: .seconds(25))
+            guard reply.values.first?.integer == 1 else {
+                throw DBusError.remote("\(Self.name).Error.Taken", "another program has the name \(Self.name)")
+            }
+        } catch {
+            throw BLEError(.bluetoothUnavailable, "the bus at \(address) cannot be used: \(error.message)")
+        }
+    }
+
+    /// Leaves the bus.
+    public func end() async { await session.close() }
+}

@@ -1,0 +1,165 @@
+public import BLE
+import BLEBlueZ
+import Subprocess
+import Synchronization
+package import SystemPackage
+import Waiting
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A message bus of one's own: a `dbus-daemon` that ends with this object, or with the process.
+///
+/// Only the user of this process can connect to it. It leaves nothing behind: neither its configuration nor its socket
+/// has a name in the file system, unless it was given one.
+public final class PrivateBus: Sendable {
+    /// The bus's address, in D-Bus's notation, for the variable `DBUS_SYSTEM_BUS_ADDRESS`.
+    public let address: String
+    /// The bus's configuration, a file without a name, which the daemon reads through this process's descriptor.
+    private let configuration: FileDescriptor
+    private let daemon: Mutex<Daemon>
+
+    /// A `dbus-daemon` that listens, and the task that waits for its end.
+    private struct Daemon {
+        /// Ends it as a crash does.
+        let kill: @Sendable () -> Void
+        let end: Task<Void, Never>
+    }
+
+    /// The policy that allows every message of this user's programs.
+    ///
+    /// - Parameter denied: exceptions, as attributes of the configuration's `<deny>`.
+    public static func policy(denying denied: String...) -> String {
+        #"""
+        <policy context="default">
+          <allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/><allow eavesdrop="true"/>
+          \#(denied.map { "<deny \($0)/>" }.joined())
+        </policy>
+        """#
+    }
+
+    /// Starts a bus.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the bus's socket; by default, the socket has a random name outside of the file system.
+    ///   - policy: who may send what, in the XML of a bus's configuration.
+    /// - Throws: ``BLE/BLEError`` with the code `bluetoothUnavailable` if `dbus-daemon` cannot be started.
+    public init(path: String? = nil, policy: String = policy()) async throws(BLEError) {
+        let name = String(UInt64.random(in: .min ... .max), radix: 16)
+        address = path.map { "unix:path=\(Self.escaped($0))" } ?? "unix:abstract=ble-\(name)"
+        do {
+            configuration = try .unnamedFile(
+                holding: """
+                    <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
+                    <busconfig>
+                      <listen>\(address)</listen>
+                      <auth>EXTERNAL</auth>
+                      \(policy)
+                    </busconfig>
+                    """)
+        } catch {
+            throw BLEError(.bluetoothUnavailable, "the private bus has no configuration: \(error)")
+        }
+        daemon = Mutex(try await Self.start(configuration))
+    }
+
+    /// Bytes that an address cannot contain are written as `%` and two digits, as D-Bus's specification says.
+    private static func escaped(_ path: String) -> String {
+        path.utf8.map { byte in
+            let character = Character(UnicodeScalar(byte))
+            let isPlain =
+                character.isASCII && (character.isLetter || character.isNumber) || "-_/.\\*".contains(character)
+            return isPlain ? String(character) : "%\(Hex.string([byte]))"
+        }.joined()
+    }
+
+    deinit {
+        stop()
+        try? configuration.close()
+    }
+
+    /// Ends the bus at once, as a crash does.
+    public func stop() { daemon.withLock { $0.kill() } }
+
+    /// Returns once the bus has ended.
+    public func ended() async throws(BLEError) {
+        let end = daemon.withLock { $0.end }
+        let outcome = Outcome<Void>()
+        Task {
+            await end.value
+            outcome.deliver(.success(()))
+        }
+        try await outcome.wait()
+    }
+
+    /// Starts a new bus in place of one that was stopped.
+    public func restart() async throws(BLEError) {
+        await daemon.withLock { $0.end }.value
+        let new = try await Self.start(configuration)
+        daemon.withLock { $0 = new }
+    }
+
+    /// Returns once the daemon listens.
+    private static func start(_ configuration: FileDescriptor) async throws(BLEError) -> Daemon {
+        // The kernel sends the signal when the *thread* ends that started the program. Subprocess 1.0.2 starts all
+        // programs on one thread, which ends with the process; Package.swift requires exactly that version.
+        let arguments = [
+            "--pdeathsig", "KILL", "--", "dbus-daemon", "--nofork", "--nopidfile", "--print-address",
+            "--config-file=/proc/\(getpid())/fd/\(configuration.rawValue)",
+        ]
+        let isRunning = SharedFlag()
+        let (starts, start) = AsyncStream.makeStream(of: Result<@Sendable () -> Void, BLEError>.self)
+        let end = Task {
+            do {
+                let result = try await Subprocess.run(
+                    .name("setpriv"), arguments: Arguments(arguments), input: .none, output: .sequence,
+                    error: .string(limit: 65_536)
+                ) { execution in
+                    for try await buffer in execution.standardOutput where buffer.count > 0 {
+                        // The address is printed once it listens. Later, its number may be another process's.
+                        start.yield(.success { isRunning.whileSet { try? execution.send(signal: .kill) } })
+                    }
+                    isRunning.clear()
+                }
+                start.yield(.failure(cannotStart(result.standardError)))
+            } catch {
+                start.yield(.failure(cannotStart("\(error)")))
+            }
+            start.finish()
+        }
+        for await first in starts { return Daemon(kill: try first.get(), end: end) }
+        throw .cancelled
+    }
+
+    private static func cannotStart(_ reason: String) -> BLEError {
+        BLEError(
+            .bluetoothUnavailable, "the private bus cannot be started: \(reason)",
+            remedy: "Install dbus-daemon and setpriv: the packages dbus and util-linux.")
+    }
+}
+
+/// Whether a process runs that this one has started.
+private final class SharedFlag: Sendable {
+    private let isSet = Mutex(true)
+
+    func clear() { isSet.withLock { $0 = false } }
+
+    /// Does the work unless it is cleared.
+    func whileSet(_ work: () -> Void) { isSet.withLock { if $0 { work() } } }
+}
+
+extension FileDescriptor {
+    /// A file without a name that holds `text`; its position is at the beginning.
+    package static func unnamedFile(holding text: String) throws -> FileDescriptor {
+        var path = Array("/tmp/ble-XXXXXX".utf8CString)
+        let file = FileDescriptor(rawValue: mkstemp(&path))
+        guard file.rawValue >= 0 else { throw Errno(rawValue: errno) }
+        unlink(path)
+        try file.writeAll(text.utf8)
+        try file.seek(offset: 0, from: .start)
+        return file
+    }
+}

@@ -1,0 +1,82 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import Testing
+
+/// A system with several adapters on one radio.
+@Suite(.hangLimit) struct SimulatedAdaptersTests {
+    private let radio = SimulatedRadio(clock: ManualClock())
+
+    private func central(_ adapter: String?) async throws -> Central {
+        try await Central(backend: .simulated(radio, adapter: adapter), configuration: .quiet(clock: radio.clock))
+    }
+
+    private func find(_ id: Peripheral.ID, _ central: Central) async throws -> Peripheral {
+        for try await found in central.discoveries() where found.peripheral.id == id { return found.peripheral }
+        throw BLEError.cancelled
+    }
+
+    @Test func `an adapter that is switched off takes its own links, and no others`() async throws {
+        await radio.addAdapter("hci1")
+        let (one, two) = (await radio.add(.battery()), await radio.add(.lamp()))
+        let (first, second) = (try await central("hci0"), try await central("hci1"))
+        try await find(one.id, first).connect()
+        let lamp = try await find(two.id, second)
+        try await lamp.connect()
+        await radio.setPowered(false)
+        #expect(await first.adapterState == .poweredOff)
+        #expect(await second.adapterState == .poweredOn)
+        #expect(await !one.isConnected)
+        #expect(await two.isConnected)
+        #expect(try await lamp.read(Characteristic<[UInt8]>(BluetoothUUID(0xFF01))).count == 1)
+        await first.shutDown()
+        await second.shutDown()
+    }
+
+    @Test func `a central that was given no adapter goes on with another`() async throws {
+        await radio.addAdapter("hci1")
+        let battery = await radio.add(.battery())
+        let central = try await central(nil)
+        let peripheral = try await find(battery.id, central)
+        try await peripheral.connect()
+        await radio.setPresent(false)
+        await until { await central.adapterState == .poweredOn }
+        #expect(try await central.adapters().map { [$0.id, "\($0.isInUse)"] } == [["hci1", "true"]])
+        let again = try await find(battery.id, central)
+        try await again.connect()
+        #expect(await battery.isConnected)
+        await central.shutDown()
+    }
+
+    @Test func `an adapter comes back under another name`() async throws {
+        let battery = await radio.add(.battery())
+        let (any, bound) = (try await central(nil), try await central("hci0"))
+        await radio.setPresent(false)
+        #expect(await any.adapterState == .unavailable)
+        await radio.addAdapter("hci1")
+        #expect(await any.adapterState == .poweredOn)
+        #expect(await bound.adapterState == .unavailable)
+        _ = try await find(battery.id, any)
+        await any.shutDown()
+        await bound.shutDown()
+    }
+
+    @Test func `a bond is one adapter's`() async throws {
+        await radio.addAdapter("hci1")
+        let battery = await radio.add(.battery())
+        let (first, second) = (try await central("hci0"), try await central("hci1"))
+        let peripheral = try await find(battery.id, first)
+        try await peripheral.pair()
+        #expect(try await peripheral.isPaired)
+        try await peripheral.disconnect()
+        #expect(try await !find(battery.id, second).isPaired)
+        await first.shutDown()
+        await second.shutDown()
+    }
+
+    @Test func `an adapter that there is not is refused by name`() async throws {
+        let error = await #expect(throws: BLEError.self) { try await central("hci7") }
+        #expect(error?.code == .adapterNotFound)
+        #expect(error?.message.contains("hci7") == true)
+    }
+}
