@@ -34,7 +34,7 @@ extension FakeBlueZ {
         }
         onBus { [weak self] session in
             let id = try? session.export(object)
-            self?.exports.withLock { $0[path] = id }
+            self?.exports.withLock { $0["\(path) \(interface.name)"] = id }
         }
     }
 
@@ -43,9 +43,15 @@ extension FakeBlueZ {
         for object in objects {
             emit(
                 "/", BlueZ.objectManager, "InterfacesRemoved",
-                [.objectPath(object.path), .strings([object.interface])])
-            onBus { [weak self] session in
-                if let id = self?.exports.withLock({ $0.removeValue(forKey: object.path) }) { session.unexport(id) }
+                [.objectPath(object.path), .strings([BlueZ.properties, Self.introspectable, object.interface])])
+            unexport(object.path, object.interface)
+        }
+    }
+
+    func unexport(_ path: String, _ interface: String) {
+        onBus { [weak self] session in
+            if let id = self?.exports.withLock({ $0.removeValue(forKey: "\(path) \(interface)") }) {
+                session.unexport(id)
             }
         }
     }
@@ -111,6 +117,8 @@ extension FakeBlueZ {
     var managedObjects: DBusValue {
         var objects = objects
         for other in others.values { objects.merge(other.assumeIsolated { $0.objects }) { $1 } }
+        let managers = faults.hasAgentManager ? [BlueZ.agentManager: [String: DBusValue]()] : [:]
+        objects[.objectPath("/org/bluez")] = dictionary(managers.merging([Self.introspectable: [:]]) { $1 })
         return .dictionary(key: "o", value: "a{sa{sv}}", objects)
     }
 
@@ -123,7 +131,14 @@ extension FakeBlueZ {
         return objects
     }
 
+    private static let introspectable = "org.freedesktop.DBus.Introspectable"
+
+    /// The interfaces of an object, with those that all have that have properties.
     func interfaces(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
+        dictionary(interfaces.merging([Self.introspectable: [:], BlueZ.properties: [:]]) { $1 })
+    }
+
+    private func dictionary(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
         .dictionary(
             key: "s", value: "a{sv}",
             Dictionary(uniqueKeysWithValues: interfaces.map { (.string($0), .options($1)) }))

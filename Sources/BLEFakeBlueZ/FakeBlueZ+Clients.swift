@@ -154,7 +154,7 @@ extension FakeBlueZ {
     /// The properties that an advertisement changes. The signal strength is among them only when it has changed by 8
     /// dB, or when small changes are shown, too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
     func shown(_ advertisement: Advertisement, of device: FakeDevice) -> [String: DBusValue] {
-        var properties = FakeDevice.advertised(advertisement)
+        var properties = device.advertised(advertisement)
         let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)
         if device.isInRange, !showsSmallChanges, abs(before - now) < 8 { properties["RSSI"] = nil }
         return properties

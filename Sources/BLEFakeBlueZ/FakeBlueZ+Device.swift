@@ -105,14 +105,57 @@ extension FakeBlueZ {
             device.database = database
             // From here on they are among the managed objects.
             devices[id]?.database = database
+            await readBattery(of: device, link)
+            device.linkPacketLength = devices[id]?.linkPacketLength
             showAttributes(of: device)
-            changed(device.path, BlueZ.device, ["UUIDs": .strings(device.services.map(\.fullDescription))])
+        } else {
+            await readBattery(of: device, link)
         }
         if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
         await renewNotifying(id)
-        changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(true)])
+        var resolved: [String: DBusValue] = ["ServicesResolved": .boolean(true)]
+        if device.services != device.advertisement.serviceUUIDs, link == 1 {
+            resolved["UUIDs"] = .strings(device.services.map(\.fullDescription))
+        }
+        changed(device.path, BlueZ.device, resolved)
+    }
+
+    /// Reads the battery level of a new link, and shows it (`profiles/battery/battery.c` of the daemon, which also
+    /// subscribes to it).
+    private func readBattery(of device: FakeDevice, _ link: Int?) async {
+        let services = device.database?.services.filter { $0.uuid == BluetoothUUID(0x180F) } ?? []
+        let level = services.flatMap(\.characteristics).first {
+            $0.uuid == BluetoothUUID(0x2A19) && $0.properties.contains(.read)
+        }
+        guard readsBatteries, let handle = level?.handle else { return }
+        let place = AttributeID(peripheral: device.id, handle: handle)
+        guard let value = try? await backend.perform(.read(offset: 0), on: place), let level = value.first,
+            devices[device.id]?.links == link, devices[device.id]?.isConnected == true
+        else { return }
+        devices[device.id]?.battery = level
+        export(device.path, Interfaces.battery) { _, _ in
+            nil
+        } property: { name in
+            name == "Percentage" ? .byte(level) : nil
+        }
+        emit(
+            "/", BlueZ.objectManager, "InterfacesAdded",
+            [
+                .objectPath(device.path),
+                .dictionary(
+                    key: "s", value: "a{sv}",
+                    [.string(FakeDevice.batteryInterface): .options(["Percentage": .byte(level)])]),
+            ])
+    }
+
+    /// The link has ended, and with it what is known of the battery.
+    func removeBattery(of device: FakeDevice) {
+        guard device.battery != nil else { return }
+        devices[device.id]?.battery = nil
+        removed(device.path, [FakeDevice.batteryInterface])
+        unexport(device.path, FakeDevice.batteryInterface)
     }
 
     private func showAttributes(of device: FakeDevice, besides kept: Set<String> = []) {
@@ -255,11 +298,9 @@ extension FakeBlueZ {
         let offset = options?[key: "offset"]?.integer ?? 0
         switch call.method {
         case "ReadValue":
-            guard !isDescriptor else {
-                return MethodReply([.bytes(try await backend.perform(.readDescriptor, on: place))])
-            }
-            let value = try await backend.perform(.read(offset: offset), on: place)
-            let whole = offset == 0 ? value : [UInt8](repeating: 0, count: offset) + value
+            let value = try await backend.perform(isDescriptor ? .readDescriptor : .read(offset: offset), on: place)
+            let whole = offset == 0 || isDescriptor ? value : [UInt8](repeating: 0, count: offset) + value
+            devices[place.peripheral]?.values[place.handle] = whole
             return MethodReply(
                 [.bytes(value)], signals: [Self.signal(attribute.path, attribute.interface, ["Value": .bytes(whole)])])
         case "WriteValue":

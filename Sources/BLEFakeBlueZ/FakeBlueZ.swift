@@ -120,7 +120,7 @@ public actor FakeBlueZ {
     var writeSockets: [AttributeID: PacketSocket] = [:]
     /// The characteristics whose `AcquireNotify` was lost with its link.
     var unmadeSockets: Set<AttributeID> = []
-    /// What is exported, by its path, for the bus thread.
+    /// What is exported, by path and interface, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
     /// The times between the end of a device's link and the next `Connect`.
     public internal(set) var pauses: [Duration] = []
@@ -134,6 +134,10 @@ public actor FakeBlueZ {
 
     /// The second part of its version: 66 for 5.66.
     public nonisolated let minorVersion: Int
+    /// Whether it runs with `--experimental`, and shows what bluetoothd shows only then.
+    nonisolated let isExperimental: Bool
+    /// Whether it reads the battery level of peripherals, as bluetoothd's battery plugin does, and shows `Battery1`.
+    nonisolated let readsBatteries: Bool
     nonisolated let timeouts: Timeouts
     /// The clients whose filters have services.
     public internal(set) var serviceFilters: Set<String> = []
@@ -157,15 +161,23 @@ public actor FakeBlueZ {
 
     /// A daemon for the bus at `address`, not started yet.
     ///
-    /// - Parameter minorVersion: the second part of the version that it behaves like: 66 for 5.66.
-    public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66) {
-        self.init(address: address, radio: radio, minorVersion: minorVersion, timeouts: .usual)
+    /// - Parameters:
+    ///   - minorVersion: the second part of the version that it behaves like: 66 for 5.66.
+    ///   - isExperimental: whether it runs with `--experimental`.
+    public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66, isExperimental: Bool = false) {
+        self.init(
+            address: address, radio: radio, minorVersion: minorVersion, isExperimental: isExperimental,
+            readsBatteries: true, timeouts: .usual)
     }
 
-    package init(address: String, radio: SimulatedRadio, minorVersion: Int, timeouts: Timeouts) {
+    package init(
+        address: String, radio: SimulatedRadio, minorVersion: Int, isExperimental: Bool, readsBatteries: Bool,
+        timeouts: Timeouts
+    ) {
         self.address = address
         self.radio = radio
         self.minorVersion = minorVersion
+        (self.isExperimental, self.readsBatteries) = (isExperimental, readsBatteries)
         self.timeouts = timeouts
         name = "hci0"
         adapterPath = "/org/bluez/hci0"
@@ -180,6 +192,7 @@ public actor FakeBlueZ {
         address = ""
         radio = first.radio
         minorVersion = first.minorVersion
+        (isExperimental, readsBatteries) = (first.isExperimental, first.readsBatteries)
         timeouts = first.timeouts
         self.name = name
         adapterPath = "/org/bluez/\(name)"
@@ -324,7 +337,8 @@ public actor FakeBlueZ {
             await tellMonitors(device.path, advertisement)
             return
         }
-        let device = FakeDevice(id: id, advertisement: advertisement, adapter: adapterPath)
+        var device = FakeDevice(id: id, advertisement: advertisement, adapter: adapterPath)
+        device.isExperimental = isExperimental
         show(device)
         await tellMonitors(device.path, advertisement)
     }
@@ -340,7 +354,7 @@ public actor FakeBlueZ {
         }
         emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
-            [.objectPath(device.path), interfaces([BlueZ.device: device.properties, "org.example.Unknown": [:]])])
+            [.objectPath(device.path), interfaces([BlueZ.device: device.properties])])
     }
 
     private func linkEnded(_ id: Peripheral.ID) {
@@ -352,6 +366,7 @@ public actor FakeBlueZ {
         devices[id]?.packetLength = nil
         devices[id]?.linkPacketLength = nil
         openChannel(id)
+        removeBattery(of: device)
         if let reason = faults.reason {
             emit(device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
         }

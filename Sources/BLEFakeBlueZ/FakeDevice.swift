@@ -9,6 +9,12 @@ struct FakeDevice {
     /// The path of its adapter.
     let adapter: String
     var advertisement: Advertisement
+    /// Whether the daemon is experimental.
+    var isExperimental = false
+    /// The last known values of attributes, by their handles.
+    var values: [UInt16: [UInt8]] = [:]
+    /// The battery level that the daemon has read.
+    var battery: UInt8?
     /// Whether it is received, and so has a signal strength, known or not.
     var isInRange = true
     /// The properties that show the use of its characteristics, by their handles.
@@ -57,12 +63,17 @@ struct FakeDevice {
     /// All objects of the device by their paths, with their interfaces and properties.
     var objects: [String: [String: [String: DBusValue]]] {
         var objects = [path: [BlueZ.device: properties]]
+        if let battery { objects[path]?[Self.batteryInterface] = ["Percentage": .byte(battery)] }
         for attribute in attributes { objects[attribute.path] = [attribute.interface: attribute.properties] }
         return objects
     }
 
+    static let batteryInterface = "org.bluez.Battery1"
+
     var properties: [String: DBusValue] {
-        Self.advertised(advertisement).filter { isInRange || $0.key != "RSSI" }.merging([
+        advertised(advertisement).filter { isInRange || $0.key != "RSSI" }.merging([
+            "Alias": .string(advertisement.localName ?? String(id.rawValue.map { $0 == ":" ? "-" : $0 })),
+            "LegacyPairing": .boolean(false),
             "UUIDs": .strings(services.map(\.fullDescription)),
             "Address": .string(identity ?? id.rawValue), "Paired": .boolean(isPaired), "Bonded": .boolean(isPaired),
             "Trusted": .boolean(isTrusted), "Blocked": .boolean(isBlocked),
@@ -76,17 +87,19 @@ struct FakeDevice {
         advertisement.serviceUUIDs.union((database?.services ?? []).filter(\.isPrimary).map(\.uuid))
     }
 
-    static func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
+    func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
         var properties: [String: DBusValue] = [
-            "UUIDs": .strings(advertisement.serviceUUIDs.map(\.fullDescription)),
-            "ManufacturerData": .dictionary(
-                key: "q", value: "v",
-                Dictionary(
-                    uniqueKeysWithValues: advertisement.manufacturerData.map { (.uint16($0), .variant(.bytes($1))) })),
-            "ServiceData": .options(
-                Dictionary(
-                    uniqueKeysWithValues: advertisement.serviceData.map { ($0.fullDescription, .bytes($1)) })),
+            "UUIDs": .strings(advertisement.serviceUUIDs.map(\.fullDescription))
         ]
+        if !advertisement.manufacturerData.isEmpty {
+            let entries = advertisement.manufacturerData.map { (DBusValue.uint16($0), DBusValue.variant(.bytes($1))) }
+            properties["ManufacturerData"] = .dictionary(
+                key: "q", value: "v", Dictionary(uniqueKeysWithValues: entries))
+        }
+        if !advertisement.serviceData.isEmpty {
+            let entries = advertisement.serviceData.map { ($0.fullDescription, DBusValue.bytes($1)) }
+            properties["ServiceData"] = .options(Dictionary(uniqueKeysWithValues: entries))
+        }
         if let name = advertisement.localName { properties["Name"] = .string(name) }
         properties["RSSI"] = .int16(Int16(advertisement.rssi ?? 127))
         if let power = advertisement.txPower { properties["TxPower"] = .int16(Int16(power)) }
@@ -94,7 +107,7 @@ struct FakeDevice {
         if let value = advertisement.deviceClass { properties["Class"] = .uint32(value) }
         if let type = advertisement.addressType { properties["AddressType"] = .string(type.rawValue) }
         if let flags = advertisement.flags { properties["AdvertisingFlags"] = .bytes([flags.rawValue]) }
-        properties["AdvertisingData"] = unnamed(advertisement)
+        if isExperimental { properties["AdvertisingData"] = Self.unnamed(advertisement) }
         return properties
     }
 
@@ -151,7 +164,9 @@ struct FakeDevice {
                         properties: [
                             "UUID": .string(characteristic.uuid.fullDescription), "Service": .objectPath(servicePath),
                             "Flags": .strings(flags.map(\.name)),
-                        ].merging(used(characteristic)) { $1 }))
+                            "Value": .bytes(values[characteristic.handle] ?? []),
+                        ].merging(used(characteristic)) { $1 }
+                            .merging(linkPacketLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }))
                 for descriptor in characteristic.descriptors {
                     all.append(
                         Attribute(
@@ -160,6 +175,7 @@ struct FakeDevice {
                             properties: [
                                 "UUID": .string(descriptor.uuid.fullDescription),
                                 "Characteristic": .objectPath(characteristicPath),
+                                "Value": .bytes(values[descriptor.handle] ?? []),
                             ]))
                 }
             }

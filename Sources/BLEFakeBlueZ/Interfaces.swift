@@ -16,6 +16,14 @@ enum Interfaces {
         .property("Name", type: "s"),
         .property("Alias", type: "s", isWritable: true),
         .property("Powered", type: "b", isWritable: true),
+        .property("AddressType", type: "s"),
+        .property("Class", type: "u"),
+        .property("Discoverable", type: "b"),
+        .property("DiscoverableTimeout", type: "u"),
+        .property("Pairable", type: "b"),
+        .property("PairableTimeout", type: "u"),
+        .property("Roles", type: "as"),
+        .property("UUIDs", type: "as"),
         .property("Discovering", type: "b"),
         .property("Modalias", type: "s"))
     static let monitorManager = InterfaceDescription(
@@ -36,7 +44,9 @@ enum Interfaces {
         .method("RegisterAdvertisement", takes: "oa{sv}"),
         .method("UnregisterAdvertisement", takes: "o"),
         .property("ActiveInstances", type: "y"),
-        .property("SupportedInstances", type: "y"))
+        .property("SupportedInstances", type: "y"),
+        .property("SupportedIncludes", type: "as"))
+    static let battery = InterfaceDescription(FakeDevice.batteryInterface, .property("Percentage", type: "y"))
     static let device = InterfaceDescription(
         BlueZ.device,
         .method("Connect"),
@@ -50,6 +60,8 @@ enum Interfaces {
         .property("Address", type: "s"),
         .property("Adapter", type: "o"),
         .property("Name", type: "s"),
+        .property("Alias", type: "s"),
+        .property("LegacyPairing", type: "b"),
         .property("RSSI", type: "n"),
         .property("TxPower", type: "n"),
         .property("Appearance", type: "q"),

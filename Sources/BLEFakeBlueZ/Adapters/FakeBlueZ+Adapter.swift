@@ -11,7 +11,9 @@ extension FakeBlueZ {
     var adapterProperties: [String: DBusValue] {
         [
             "Address": .string(adapterAddress), "Alias": .string(alias), "Name": .string("fake"),
-            "Powered": .boolean(isPowered), "Pairable": .boolean(isPairable),
+            "AddressType": .string("public"), "Class": .uint32(0), "Powered": .boolean(isPowered),
+            "Discoverable": .boolean(false), "DiscoverableTimeout": .uint32(180), "Pairable": .boolean(isPairable),
+            "PairableTimeout": .uint32(0), "Roles": .strings(["central", "peripheral"]), "UUIDs": .strings([]),
             "Discovering": .boolean(!discoverers.isEmpty),
             "Modalias": .string("usb:v1D6Bp0246d05\(Hex.string([UInt8(minorVersion)]))"),
         ]
@@ -19,11 +21,14 @@ extension FakeBlueZ {
 
     var adapterInterfaces: [String: [String: DBusValue]] {
         (offersMonitors ? [BlueZ.monitorManager: [:]] : [:]).merging([
-            BlueZ.adapter: adapterProperties.merging(["UnknownProperty": .array(element: "(yv)", [])]) { $1 },
-            BlueZ.gattManager: [:],
-            BlueZ.advertisingManager: ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)],
+            BlueZ.adapter: adapterProperties, BlueZ.gattManager: [:], BlueZ.advertisingManager: Self.advertisingManager,
         ]) { $1 }
     }
+
+    static let advertisingManager: [String: DBusValue] = [
+        "ActiveInstances": .byte(0), "SupportedInstances": .byte(5),
+        "SupportedIncludes": .strings(["tx-power", "appearance", "local-name"]),
+    ]
 
     func publishAdapter() {
         let properties = adapterProperties
@@ -81,7 +86,8 @@ extension FakeBlueZ {
             guard discoverers.insert(call.sender).inserted else {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
-            changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(true)])
+            // After the answer, as the kernel tells it.
+            Task { changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)]) }
             // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
             if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await self.kill() } }
             try? await backend.startDiscovery(unitedFilter)
@@ -90,7 +96,7 @@ extension FakeBlueZ {
             guard discoverers.contains(call.sender) else {
                 return .failure(.bluez("Failed", "No discovery started"))
             }
-            await stopDiscovery(call.sender)
+            Task { await stopDiscovery(call.sender) }
             return .success(MethodReply())
         }
     }
@@ -100,12 +106,13 @@ extension FakeBlueZ {
         discoverers.remove(client)
         guard discoverers.isEmpty else { return }
         if monitors.isEmpty { try? await backend.stopDiscovery() }
-        changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
-        for device in devices.values {
+        for device in devices.values where device.isInRange {
+            let invalidated = device.advertisement.txPower == nil ? ["RSSI"] : ["TxPower", "RSSI"]
             devices[device.id]?.isInRange = false
             devices[device.id]?.advertisement.txPower = nil
-            changed(device.path, BlueZ.device, [:], invalidated: ["RSSI", "TxPower"])
+            changed(device.path, BlueZ.device, [:], invalidated: invalidated)
         }
+        changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
     }
 
     /// `Properties.Set`. The answer precedes the signal.

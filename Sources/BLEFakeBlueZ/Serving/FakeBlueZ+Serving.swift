@@ -71,7 +71,7 @@ extension FakeBlueZ {
         export(adapterPath, Interfaces.advertisingManager) { daemon, call in
             await daemon.advertisingManagerCall(call)
         } property: { name in
-            ["ActiveInstances": .byte(0), "SupportedInstances": .byte(5)][name]
+            Self.advertisingManager[name]
         }
     }
 

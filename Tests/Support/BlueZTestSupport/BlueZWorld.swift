@@ -25,7 +25,7 @@ public struct BlueZWorld: Sendable {
         self.carrier = carrier
         bus = try await PrivateBus(policy: policy)
         daemon = FakeBlueZ(
-            address: bus.address, radio: radio, minorVersion: minorVersion,
+            address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: true, readsBatteries: false,
             timeouts: FakeBlueZ.Timeouts(all: HangLimit.step))
         if !hasAgentManager { await daemon.omitAgentManager() }
         try await daemon.start()

@@ -9,16 +9,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
 from bleak import BleakClient, BleakScanner
 from bleak.exc import BleakError
-from conversation import Conversation
+from conversation import BLUEZ, GENERIC, Conversation
+from dbus_fast import BusType, Message
+from dbus_fast.aio import MessageBus
 
 STRAP = 'F0:F1:F2:F3:F4:F5'
 ABSENT = 'F0:F1:F2:F3:F4:00'
 BATTERY_LEVEL = '00002a19-0000-1000-8000-00805f9b34fb'
-HEART_RATE = '00002a37-0000-1000-8000-00805f9b34fb'
-CONTROL_POINT = '00002a39-0000-1000-8000-00805f9b34fb'
 MANUFACTURER = '00002a29-0000-1000-8000-00805f9b34fb'
 
 
@@ -26,82 +27,130 @@ def echo(number: int) -> str:
     return f'6e40{number:04x}-b5a3-f393-e0a9-e50e24dcca9e'
 
 
+async def forget() -> None:
+    """Has bluetoothd forget the strap."""
+    bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
+    device = '/org/bluez/hci0/dev_' + STRAP.replace(':', '_')
+    await bus.call(
+        Message(
+            destination=BLUEZ,
+            path='/org/bluez/hci0',
+            interface='org.bluez.Adapter1',
+            member='RemoveDevice',
+            signature='o',
+            body=[device],
+        )
+    )
+    bus.disconnect()
+
+
 class Session:
     def __init__(self, shows_messages: bool) -> None:
         self.conversation = Conversation()
         self.shows_messages = shows_messages
+        self.lines: list[str] = []
+
+    def say(self, *words: object) -> None:
+        self.lines.append(' '.join(str(word) for word in words))
 
     async def step(self, title: str) -> None:
         """The end of a step: what was said in it."""
         lines = await self.conversation.part()
-        print(f'## {title}')
+        self.say(f'## {title}')
         if self.shows_messages:
-            for line in lines:
-                print(f'    {line}')
+            self.lines += [f'    {line}' for line in lines]
 
     async def attempt(self, title: str, work: Awaitable[object]) -> None:
         try:
             result = await work
-            shown = bytes(result).hex() if isinstance(result, (bytes, bytearray)) else result
-            print(f'{title}: {shown}')
+            self.say(f'{title}:', bytes(result).hex() if isinstance(result, (bytes, bytearray)) else result)
         except BleakError as error:
-            print(f'{title}: {type(error).__name__}: {error}')
+            self.say(f'{title}: {type(error).__name__}: {error}')
         await self.step(title)
 
-    async def run(self) -> None:
-        await self.conversation.begin()
-        device = None
+    async def find(self) -> Any:
+        device = data = None
         found = asyncio.Event()
-        data = None
 
-        def seen(one: object, advertisement: object) -> None:
+        def seen(one: Any, advertisement: Any) -> None:
             nonlocal device, data
-            if one.address == STRAP and advertisement.local_name:  # type: ignore[attr-defined]
+            if one.address == STRAP and advertisement.local_name:
                 device, data = one, advertisement
                 found.set()
 
         async with BleakScanner(seen):
-            await asyncio.wait_for(found.wait(), 30)
-            print('found:', device.name, sorted(data.service_uuids), data.manufacturer_data, data.service_data, data.tx_power)
+            await asyncio.wait_for(found.wait(), 60)
+            assert device and data
+            self.say('found:', sorted(data.service_uuids), data.manufacturer_data, data.service_data, data.tx_power)
             await self.step('scan')
         await self.step('end of the scan')
-        ended = asyncio.Event()
-        client = BleakClient(device, disconnected_callback=lambda _: ended.set())
-        await self.attempt('connect', client.connect())
-        for service in client.services:
-            print('service', service.uuid)
-            for characteristic in service.characteristics:
-                print('  characteristic', characteristic.uuid, sorted(characteristic.properties))
-                for descriptor in characteristic.descriptors:
-                    print('    descriptor', descriptor.uuid)
+        return device
+
+    async def reach(self) -> tuple[BleakClient, asyncio.Event]:
+        """A strap with a link. In a slow machine, bluetoothd may report a link later than it answers `Connect`, which is more
+        than bleak bears: then everything begins again."""
+        while True:
+            await forget()
+            await self.conversation.part()
+            self.conversation.reset()
+            self.lines.clear()
+            ended = asyncio.Event()
+            client = BleakClient(await self.find(), disconnected_callback=lambda _: ended.set())
+            try:
+                await client.connect()
+            except BleakError:
+                continue
+            await self.step('connect')
+            return client, ended
+
+    def show(self, client: BleakClient) -> None:
+        for service in sorted(client.services, key=lambda one: one.uuid):
+            if service.uuid[:8] in GENERIC:
+                continue
+            self.say('service', service.uuid)
+            for characteristic in sorted(service.characteristics, key=lambda one: (one.uuid, one.handle)):
+                self.say('  characteristic', characteristic.uuid, sorted(characteristic.properties))
+                for descriptor in sorted(characteristic.descriptors, key=lambda one: one.uuid):
+                    self.say('    descriptor', descriptor.uuid)
+
+    async def run(self) -> None:
+        await self.conversation.begin()
+        client, ended = await self.reach()
+        self.show(client)
         await self.attempt('read', client.read_gatt_char(BATTERY_LEVEL))
         await self.attempt('read a text', client.read_gatt_char(MANUFACTURER))
         await self.attempt('write', client.write_gatt_char(echo(2), b'\1\2\3', response=True))
         await self.attempt('read what was written', client.read_gatt_char(echo(3)))
         await self.attempt('write without response', client.write_gatt_char(echo(2), b'\4\5', response=False))
         await self.attempt('read what was written without response', client.read_gatt_char(echo(3)))
-        described = client.services.get_characteristic(echo(3)).get_descriptor('00002901-0000-1000-8000-00805f9b34fb')
+        output = client.services.get_characteristic(echo(3))
+        assert output
+        described = output.get_descriptor('00002901-0000-1000-8000-00805f9b34fb')
+        assert described
         await self.attempt('read a descriptor', client.read_gatt_descriptor(described.handle))
-        await self.attempt('read what cannot be read', client.read_gatt_char(CONTROL_POINT))
         await self.attempt('write what cannot be written', client.write_gatt_char(BATTERY_LEVEL, b'\1', response=True))
         await self.attempt('subscribe to what has no values', client.start_notify(MANUFACTURER, lambda *_: None))
-        indicated: asyncio.Queue[bytes] = asyncio.Queue()
-        await self.attempt('subscribe', client.start_notify(echo(8), lambda _, value: indicated.put_nowait(bytes(value))))
+        values: asyncio.Queue[bytes] = asyncio.Queue()
+
+        def arrived(_: object, value: bytearray) -> None:
+            values.put_nowait(bytes(value))
+
+        await self.attempt('subscribe', client.start_notify(echo(8), arrived))
         await self.attempt('ask', client.write_gatt_char(echo(8), b'\x07', response=True))
-        print('answer:', (await asyncio.wait_for(indicated.get(), 30)).hex())
+        self.say('answer:', (await asyncio.wait_for(values.get(), 60)).hex())
         await self.attempt('unsubscribe', client.stop_notify(echo(8)))
-        with_socket = client.start_notify(
-            echo(3), lambda _, value: indicated.put_nowait(bytes(value)), bluez={'use_start_notify': False}
+        await self.attempt(
+            'subscribe with a socket', client.start_notify(echo(3), arrived, bluez={'use_start_notify': False})
         )
-        await self.attempt('subscribe with a socket', with_socket)
         await self.attempt('unsubscribe with a socket', client.stop_notify(echo(3)))
-        await self.attempt('read what needs a pairing', client.read_gatt_char(echo(4)))
         await self.attempt('pair', client.pair())
-        await self.attempt('read what needed a pairing', client.read_gatt_char(echo(4)))
-        await self.attempt('unpair', client.unpair())
-        print('disconnected:', await asyncio.wait_for(ended.wait(), 30))
+        await self.attempt('read what needs a pairing', client.read_gatt_char(echo(4)))
+        await self.attempt('disconnect', client.disconnect())
+        await asyncio.wait_for(ended.wait(), 60)
+        await self.attempt('forget', forget())
         await self.attempt('a stranger', BleakClient(ABSENT).connect(timeout=3))
         self.conversation.end()
+        print('\n'.join(self.lines))
 
 
 parser = argparse.ArgumentParser(description=__doc__)

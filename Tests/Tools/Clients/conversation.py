@@ -1,8 +1,9 @@
-"""What a program and bluetoothd say to each other, so that two bluetoothds can be compared.
+"""What programs and bluetoothd say to each other, in a form in which two bluetoothds can be compared.
 
-A monitor writes down the messages of the bus. `Conversation.text` puts them into a form that is the same for two runs
-with the same course: without serial numbers, bus names, times, addresses of adapters and handles, and without what differs
-from run to run by nature (signal strengths, how often something is advertised).
+A monitor writes down the messages of the bus. `Conversation.part` puts them into a form that is the same for two runs with
+the same course: without serial numbers, bus names, times and handles, without what is of the machine (the adapter's address
+and name, bluetoothd's profiles), and without what differs from run to run by nature (signal strengths, how often something
+is advertised).
 """
 
 from __future__ import annotations
@@ -17,27 +18,49 @@ from dbus_fast.aio import MessageBus
 
 BLUEZ = 'org.bluez'
 BUS = 'org.freedesktop.DBus'
-PROPERTIES = 'org.freedesktop.DBus.Properties'
-ATTRIBUTE = re.compile(r'/(service|char|desc)([0-9a-f]{4})')
 
-# Properties whose values are of the machine, the adapter or the moment.
+# Properties whose values are of the machine, the adapter, the link or the moment: they must be there, whatever they are.
 UNSTABLE = {
-    'RSSI',
+    'ActiveInstances',
     'Address',
-    'AddressType',
     'Alias',
     'Class',
-    'Modalias',
+    'Discoverable',
+    'DiscoverableTimeout',
+    'MTU',
     'Name',
+    'Pairable',
+    'PairableTimeout',
+    'RSSI',
     'Roles',
-    'UUIDs',
-    'SupportedSecondaryChannels',
+    'SupportedIncludes',
     'SupportedInstances',
+}
+# What a fake bluetoothd does not have: other profiles, and what the real one knows from device information, from the
+# advertised flags, and of adapters of later versions.
+LEFT_OUT = {
+    'AdvertisingFlags',
+    'CablePairing',
+    'ExperimentalFeatures',
+    'Manufacturer',
+    'Modalias',
+    'PowerState',
     'SupportedCapabilities',
     'SupportedFeatures',
-    'ExperimentalFeatures',
-    'MTU',
+    'SupportedSecondaryChannels',
+    'Version',
+    'WakeAllowed',
+    'org.bluez.BatteryProviderManager1',
+    'org.bluez.HealthManager1',
+    'org.bluez.Media1',
+    'org.bluez.NetworkServer1',
+    'org.bluez.ProfileManager1',
+    'org.bluez.SimAccess1',
 }
+# What an advertisement changes.
+ADVERTISED = {'RSSI', 'TxPower', 'Name', 'Alias', 'UUIDs', 'ManufacturerData', 'ServiceData', 'AdvertisingFlags'}
+# The services of the Attribute Protocol itself, which definitions need not have.
+GENERIC = {'00001800', '00001801'}
 
 
 class Conversation:
@@ -46,8 +69,14 @@ class Conversation:
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._bluetoothd = ''
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what was said."""
+        self._messages.clear()
         self._names: dict[str, str] = {}
-        self._handles: dict[str, str] = {}
+        # The names of attributes, by their paths; None for what is left out.
+        self._labels: dict[str, str | None] = {}
 
     async def begin(self) -> None:
         asking = await MessageBus(bus_type=BusType.SYSTEM).connect()
@@ -58,7 +87,6 @@ class Conversation:
         self._bluetoothd = reply.body[0]
         asking.disconnect()
         self._monitor = await MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True).connect()
-        self._monitor.add_message_handler(self._take)
         await self._monitor.call(
             Message(
                 destination=BUS,
@@ -69,27 +97,47 @@ class Conversation:
                 body=[[], 0],
             )
         )
+        self._monitor.add_message_handler(self._take)
 
     def _take(self, message: Message) -> bool:
         for descriptor in message.unix_fds:
             os.close(descriptor)
         if self._bluetoothd in (message.sender, message.destination) or message.destination == BLUEZ:
-            if BUS not in (message.sender, message.destination):
+            if BUS not in (message.sender, message.destination) and not self._is_advertisement(message):
                 self._messages.append(message)
         return True
 
-    async def quiet(self, seconds: float = 0.5) -> None:
-        """Returns once no message has come for a time."""
+    @staticmethod
+    def _is_advertisement(message: Message) -> bool:
+        """Whether it says only that something was received again, which depends on the time."""
+        if message.message_type != MessageType.SIGNAL or message.member != 'PropertiesChanged':
+            return False
+        interface, changed, invalidated = message.body
+        return interface == 'org.bluez.Device1' and bool(changed) and not invalidated and set(changed) <= ADVERTISED
+
+    async def part(self) -> list[str]:
+        """The messages since the last part, a line each, once no message has come for a time."""
         seen = -1
         while seen != len(self._messages):
             seen = len(self._messages)
-            await asyncio.sleep(seconds)
-
-    async def part(self) -> list[str]:
-        """The messages since the last part, a line each."""
-        await self.quiet()
+            await asyncio.sleep(1)
         messages, self._messages = self._messages, []
-        return [line for message in messages if (line := self._line(message))]
+        lines = [line for message in messages if (line := self._line(message))]
+        # Objects appear in the order of their handles, which are the peripheral's choice; signals and answers of
+        # different connections have no order.
+        return self._sorted(lines, 'InterfacesAdded')
+
+    @staticmethod
+    def _sorted(lines: list[str], member: str) -> list[str]:
+        result: list[str] = []
+        run: list[str] = []
+        for line in lines:
+            if f'.{member}(' in line:
+                run.append(line)
+                continue
+            result += sorted(run) + [line]
+            run = []
+        return result + sorted(run)
 
     def end(self) -> None:
         self._monitor.disconnect()
@@ -103,20 +151,28 @@ class Conversation:
             return 'all'
         return self._names.setdefault(name, f'client{len(self._names) + 1}')
 
-    def _path(self, path: str) -> str:
-        def numbered(match: re.Match[str]) -> str:
-            key = match.group(2)
-            kind = match.group(1)
-            number = self._handles.setdefault(key, f'{len(self._handles) + 1:02}')
-            return f'/{kind}.{number}'
+    def _learn(self, path: str, interfaces: dict[str, Any]) -> None:
+        """Names an attribute after its type."""
+        for kind in ('Service', 'Characteristic', 'Descriptor'):
+            found = interfaces.get(f'org.bluez.Gatt{kind}1')
+            if found is None:
+                continue
+            parent, _, own = path.rpartition('/')
+            kind = re.sub('[0-9a-f]{4}$', '', own)
+            uuid = found['UUID'].value.split('-')[0]
+            if uuid in GENERIC or parent in self._labels and self._labels[parent] is None:
+                self._labels[path] = None
+                return
+            base = f'{self._labels.get(parent, parent)}/{kind}({uuid})'
+            taken = set(self._labels.values()) if path not in self._labels else set()
+            number, label = 1, base
+            while label in taken:
+                number += 1
+                label = f'{base}#{number}'
+            self._labels.setdefault(path, label)
 
-        return ATTRIBUTE.sub(numbered, path)
-
-    def learn(self, paths: list[str]) -> None:
-        """Numbers the handles in the order of their attributes."""
-        handles = sorted({match.group(2) for path in paths for match in ATTRIBUTE.finditer(path)})
-        for handle in handles:
-            self._handles.setdefault(handle, f'{len(self._handles) + 1:02}')
+    def _path(self, path: str) -> str | None:
+        return self._labels.get(path, path)
 
     def _value(self, value: Any, name: str | None = None) -> str:
         if isinstance(value, Variant):
@@ -124,29 +180,41 @@ class Conversation:
         if name in UNSTABLE:
             return '…'
         if isinstance(value, dict):
-            pairs = (
+            pairs = [
                 f'{self._value(key)}: {self._value(entry, key if isinstance(key, str) else None)}'
-                for key, entry in sorted(value.items(), key=lambda pair: self._path(str(pair[0])))
-            )
-            return '{' + ', '.join(pairs) + '}'
+                for key, entry in value.items()
+                if key not in LEFT_OUT and not (isinstance(key, str) and self._path(key) is None)
+            ]
+            return '{' + ', '.join(sorted(pairs)) + '}'
         if isinstance(value, (bytes, bytearray)):
             return 'x' + bytes(value).hex()
         if isinstance(value, (list, tuple)):
-            return '[' + ', '.join(self._value(entry) for entry in value) + ']'
+            entries = [self._value(entry) for entry in value]
+            return '[' + ', '.join(sorted(entries) if name in ('UUIDs', 'Flags') else entries) + ']'
         if isinstance(value, str):
-            return self._path(value)
+            return self._path(value) or '…'
         return str(value)
 
-    def _line(self, message: Message) -> str:
+    def _line(self, message: Message) -> str | None:
         who = f'{self._who(message.sender)} → {self._who(message.destination)}'
         kind = message.message_type
-        if kind == MessageType.SIGNAL and message.member in ('InterfacesAdded', 'PropertiesChanged'):
-            self.learn([str(message.path), str(message.body[0])])
-        body = ' '.join(self._value(value) for value in message.body)
+        if kind == MessageType.SIGNAL and message.member == 'InterfacesAdded':
+            self._learn(*message.body)
+        paths = [message.path] if message.path else []
+        if message.member in ('InterfacesAdded', 'InterfacesRemoved'):
+            paths.append(message.body[0])
+        if any(self._path(path) is None for path in paths):
+            return None
+        # A set in the order in which bluetoothd's tables have it.
+        body = [sorted(value) if message.member == 'PropertiesChanged' and isinstance(value, list) else value for value in message.body]
+        text = ' '.join(self._value(value) for value in body)
+        path = self._path(message.path or '')
         if kind == MessageType.METHOD_CALL:
-            return f'{who}: {self._path(message.path or "")} {message.interface}.{message.member}({message.signature}) {body}'.rstrip()
+            return f'{who}: {path} {message.interface}.{message.member}({message.signature}) {text}'.rstrip()
         if kind == MessageType.METHOD_RETURN:
-            return f'{who}: ({message.signature}) {body}'.rstrip()
+            return f'{who}: ({message.signature}) {text}'.rstrip()
         if kind == MessageType.ERROR:
-            return f'{who}: {message.error_name}({message.signature}) {body}'
-        return f'{who}: {self._path(message.path or "")} signal {message.interface}.{message.member}({message.signature}) {body}'
+            return f'{who}: {message.error_name}({message.signature}) {text}'
+        if message.member == 'PropertiesChanged' and message.body[1] and not set(message.body[1]) - LEFT_OUT:
+            return None
+        return f'{who}: {path} signal {message.interface}.{message.member}({message.signature}) {text}'

@@ -34,6 +34,9 @@ struct FakeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The bluetoothd to behave like: 5.55 to 5.99.", valueName: "version"))
     var daemon = "5.66"
 
+    @Flag(help: "Behave like bluetoothd --experimental: passive scans, and all data of advertisements.")
+    var experimental = false
+
     @Option(help: ArgumentHelp("The number of adapters, hci0 and so on, which receive each other.", valueName: "count"))
     var adapters = 1
 
@@ -72,7 +75,9 @@ struct FakeCommand: AsyncParsableCommand {
         try await Session.finish(output) {
             let bus = try await PrivateBus(path: socket)
             let radio = SimulatedRadio(logger: logger)
-            let daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: minorVersion)
+            let daemon = FakeBlueZ(
+                address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: experimental)
+            if experimental { await daemon.offerMonitors() }
             let world = FakeWorld(radio: radio, daemon: daemon)
             try await world.fill(with: empty ? [] : peripheral.isEmpty ? FakePeripheral.usual : peripheral)
             for number in 1..<adapters { await daemon.addAdapter("hci\(number)") }
