@@ -119,7 +119,9 @@ extension FakeBlueZ {
         for other in others.values { objects.merge(other.assumeIsolated { $0.objects }) { $1 } }
         let managers = faults.hasAgentManager ? [BlueZ.agentManager: [String: DBusValue]()] : [:]
         objects[.objectPath("/org/bluez")] = dictionary(managers.merging([Self.introspectable: [:]]) { $1 })
-        return .dictionary(key: "o", value: "a{sa{sv}}", objects)
+        // Parents first.
+        let ordered = objects.sorted { $0.key.string ?? "" < $1.key.string ?? "" }
+        return .orderedDictionary(key: "o", value: "a{sa{sv}}", ordered.map { ($0.key, $0.value) })
     }
 
     private var objects: [DBusValue: DBusValue] {
@@ -139,9 +141,13 @@ extension FakeBlueZ {
     }
 
     private func dictionary(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
-        .dictionary(
-            key: "s", value: "a{sv}",
-            Dictionary(uniqueKeysWithValues: interfaces.map { (.string($0), .options($1)) }))
+        // The object's own interface comes first: bluetoothctl before 5.70 crashes if an adapter is not the first that it
+        // hears of one.
+        func rank(_ name: String) -> Int {
+            [BlueZ.adapter, BlueZ.device].contains(name) ? 0 : name.hasPrefix("org.bluez.") ? 1 : 2
+        }
+        let ordered = interfaces.sorted { (rank($0.key), $0.key) < (rank($1.key), $1.key) }
+        return .orderedDictionary(key: "s", value: "a{sv}", ordered.map { (.string($0.key), .options($0.value)) })
     }
 
     /// Calls a client's object, as the daemon does with agents, monitors and the like.

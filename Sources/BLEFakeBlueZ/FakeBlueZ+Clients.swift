@@ -154,9 +154,20 @@ extension FakeBlueZ {
     /// The properties that an advertisement changes. The signal strength is among them only when it has changed by 8
     /// dB, or when small changes are shown, too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
     func shown(_ advertisement: Advertisement, of device: FakeDevice) -> [String: DBusValue] {
-        var properties = device.advertised(advertisement)
+        var present = device
+        (present.advertisement, present.isInRange) = (advertisement, true)
+        let former = device.properties
+        let advertised = device.advertised(advertisement)
+        // Data is shown each time, as `DuplicateData` has it by default.
+        var properties = present.properties.filter { name, value in
+            former[name] != value || advertised[name] != nil && Self.isShownAgain(name)
+        }
         let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)
         if device.isInRange, !showsSmallChanges, abs(before - now) < 8 { properties["RSSI"] = nil }
         return properties
+    }
+
+    private static func isShownAgain(_ name: String) -> Bool {
+        ["RSSI", "ManufacturerData", "ServiceData"].contains(name)
     }
 }

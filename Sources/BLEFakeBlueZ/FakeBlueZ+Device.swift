@@ -135,10 +135,11 @@ extension FakeBlueZ {
             devices[device.id]?.links == link, devices[device.id]?.isConnected == true
         else { return }
         devices[device.id]?.battery = level
+        let properties = device.batteryProperties(level)
         export(device.path, Interfaces.battery) { _, _ in
             nil
         } property: { name in
-            name == "Percentage" ? .byte(level) : nil
+            properties[name]
         }
         emit(
             "/", BlueZ.objectManager, "InterfacesAdded",
@@ -146,7 +147,7 @@ extension FakeBlueZ {
                 .objectPath(device.path),
                 .dictionary(
                     key: "s", value: "a{sv}",
-                    [.string(FakeDevice.batteryInterface): .options(["Percentage": .byte(level)])]),
+                    [.string(FakeDevice.batteryInterface): .options(properties)]),
             ])
     }
 

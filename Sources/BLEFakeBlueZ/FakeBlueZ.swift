@@ -338,7 +338,7 @@ public actor FakeBlueZ {
             return
         }
         var device = FakeDevice(id: id, advertisement: advertisement, adapter: adapterPath)
-        device.isExperimental = isExperimental
+        (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
         show(device)
         await tellMonitors(device.path, advertisement)
     }

@@ -9,8 +9,9 @@ struct FakeDevice {
     /// The path of its adapter.
     let adapter: String
     var advertisement: Advertisement
-    /// Whether the daemon is experimental.
+    /// Whether the daemon is experimental, and its version.
     var isExperimental = false
+    var minorVersion = 66
     /// The last known values of attributes, by their handles.
     var values: [UInt16: [UInt8]] = [:]
     /// The battery level that the daemon has read.
@@ -63,9 +64,14 @@ struct FakeDevice {
     /// All objects of the device by their paths, with their interfaces and properties.
     var objects: [String: [String: [String: DBusValue]]] {
         var objects = [path: [BlueZ.device: properties]]
-        if let battery { objects[path]?[Self.batteryInterface] = ["Percentage": .byte(battery)] }
+        if let battery { objects[path]?[Self.batteryInterface] = batteryProperties(battery) }
         for attribute in attributes { objects[attribute.path] = [attribute.interface: attribute.properties] }
         return objects
+    }
+
+    func batteryProperties(_ level: UInt8) -> [String: DBusValue] {
+        let source = ["Source": DBusValue.string("GATT Battery Service")]
+        return ["Percentage": .byte(level)].merging(minorVersion < 80 ? [:] : source) { $1 }
     }
 
     static let batteryInterface = "org.bluez.Battery1"
@@ -82,9 +88,25 @@ struct FakeDevice {
         ]) { $1 }
     }
 
-    /// The services that `UUIDs` shows: those that are advertised, and those that were discovered on a link.
-    var services: Set<BluetoothUUID> {
-        advertisement.serviceUUIDs.union((database?.services ?? []).filter(\.isPrimary).map(\.uuid))
+    /// The services that `UUIDs` shows: those that are advertised, and those that were discovered on a link, the
+    /// secondary ones, too.
+    var services: Set<BluetoothUUID> { advertisement.serviceUUIDs.union((database?.services ?? []).map(\.uuid)) }
+
+    /// What the daemon knows of a descriptor: what it has read, and the extended properties, which it reads to know the
+    /// characteristic.
+    private func value(of descriptor: GATTDescriptor, _ characteristic: GATTCharacteristic) -> [UInt8] {
+        if let known = values[descriptor.handle] { return known }
+        guard descriptor.uuid == BluetoothUUID(0x2900) else { return [] }
+        let bits: [CharacteristicProperties] = [.reliableWrite, .writableAuxiliaries]
+        let value = bits.enumerated().reduce(UInt8(0)) { bits, entry in
+            characteristic.properties.contains(entry.element) ? bits | 1 << entry.offset : bits
+        }
+        return [value, 0]
+    }
+
+    /// From 5.69 on, the objects of attributes show their handles.
+    private func handle(_ handle: UInt16) -> [String: DBusValue] {
+        minorVersion < 69 ? [:] : ["Handle": .uint16(handle)]
     }
 
     func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
@@ -130,7 +152,7 @@ struct FakeDevice {
     }
 
     private func used(_ characteristic: GATTCharacteristic) -> [String: DBusValue] {
-        var names = ["Notifying"]
+        var names = characteristic.properties.isDisjoint(with: [.notify, .indicate]) ? [] : ["Notifying"]
         if characteristic.properties.contains(.notify) { names.append("NotifyAcquired") }
         if characteristic.properties.contains(.writeWithoutResponse) { names.append("WriteAcquired") }
         let uses = uses[characteristic.handle] ?? []
@@ -154,7 +176,7 @@ struct FakeDevice {
                     properties: [
                         "UUID": .string(service.uuid.fullDescription), "Primary": .boolean(service.isPrimary),
                         "Device": .objectPath(path), "Includes": .array(element: "o", included),
-                    ]))
+                    ].merging(handle(service.handle)) { $1 }))
             for characteristic in service.characteristics {
                 let characteristicPath = child(servicePath, "char", characteristic.handle)
                 let flags = CharacteristicProperties.names.filter { characteristic.properties.contains($0.property) }
@@ -165,7 +187,7 @@ struct FakeDevice {
                             "UUID": .string(characteristic.uuid.fullDescription), "Service": .objectPath(servicePath),
                             "Flags": .strings(flags.map(\.name)),
                             "Value": .bytes(values[characteristic.handle] ?? []),
-                        ].merging(used(characteristic)) { $1 }
+                        ].merging(used(characteristic)) { $1 }.merging(handle(characteristic.handle)) { $1 }
                             .merging(linkPacketLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) { $1 }))
                 for descriptor in characteristic.descriptors {
                     all.append(
@@ -175,8 +197,8 @@ struct FakeDevice {
                             properties: [
                                 "UUID": .string(descriptor.uuid.fullDescription),
                                 "Characteristic": .objectPath(characteristicPath),
-                                "Value": .bytes(values[descriptor.handle] ?? []),
-                            ]))
+                                "Value": .bytes(value(of: descriptor, characteristic)),
+                            ].merging(handle(descriptor.handle)) { $1 }))
                 }
             }
         }

@@ -46,7 +46,8 @@ enum Interfaces {
         .property("ActiveInstances", type: "y"),
         .property("SupportedInstances", type: "y"),
         .property("SupportedIncludes", type: "as"))
-    static let battery = InterfaceDescription(FakeDevice.batteryInterface, .property("Percentage", type: "y"))
+    static let battery = InterfaceDescription(
+        FakeDevice.batteryInterface, .property("Percentage", type: "y"), .property("Source", type: "s"))
     static let device = InterfaceDescription(
         BlueZ.device,
         .method("Connect"),

@@ -138,6 +138,12 @@ public actor SimulatedStrap {
                 CharacteristicDefinition(BluetoothUUID(0x2A29), .read, value: Array("ACME".utf8)),
                 CharacteristicDefinition(BluetoothUUID(0x2A24), .read, value: Array("HR-1".utf8)),
                 CharacteristicDefinition(BluetoothUUID(0x2A25), .read, value: Array("0001".utf8)),
+                CharacteristicDefinition(BluetoothUUID(0x2A27), .read, value: Array("B".utf8)),
+                CharacteristicDefinition(BluetoothUUID(0x2A26), .read, value: Array("1.2".utf8)),
+                CharacteristicDefinition(BluetoothUUID(0x2A28), .read, value: Array("3.4.5".utf8)),
+                CharacteristicDefinition(
+                    BluetoothUUID(0x2A23), .read, value: [0x78, 0x56, 0, 0, 0, 0x34, 0x12, 0]),
+                CharacteristicDefinition(BluetoothUUID(0x2A50), .read, value: [1, 0xFF, 0xFF, 0x42, 0, 3, 1]),
             ])
     }
 
@@ -163,8 +169,6 @@ public actor SimulatedStrap {
                 CharacteristicDefinition(
                     EchoStrap.secret.key.characteristic, .read, security: .encrypted, value: Array("secret".utf8)),
                 CharacteristicDefinition(
-                    EchoStrap.sealed.key.characteristic, .read, security: .authenticated, value: Array("sealed".utf8)),
-                CharacteristicDefinition(
                     EchoStrap.slow.key.characteristic, [.read, .write],
                     onRead: { _ in
                         await self.pass()
@@ -184,6 +188,8 @@ public actor SimulatedStrap {
                     EchoStrap.controlPoint.key.characteristic, [.write, .indicate],
                     onWrite: { value, _ in await self.answer(value) },
                     onSubscribe: { await self.subscribed($0) }),
+                CharacteristicDefinition(
+                    EchoStrap.sealed.key.characteristic, .read, security: .authenticated, value: Array("sealed".utf8)),
             ])
     }
 }

@@ -17,15 +17,17 @@ public struct BlueZWorld: Sendable {
     ///   - policy: the bus's policy, in its configuration's XML.
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
     ///   - minorVersion: the second part of the daemon's version: 66 for 5.66.
+    ///   - isAsInstalled: whether the daemon runs as a distribution starts it: not experimental, with its battery plugin.
     package init(
         over carrier: TestCarrier = .socket, policy: String = PrivateBus.policy(), hasAgentManager: Bool = true,
-        minorVersion: Int = 66
+        minorVersion: Int = 66, isAsInstalled: Bool = false
     ) async throws {
         try StartsProcesses.requireLane()
         self.carrier = carrier
         bus = try await PrivateBus(policy: policy)
         daemon = FakeBlueZ(
-            address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: true, readsBatteries: false,
+            address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: !isAsInstalled,
+            readsBatteries: isAsInstalled,
             timeouts: FakeBlueZ.Timeouts(all: HangLimit.step))
         if !hasAgentManager { await daemon.omitAgentManager() }
         try await daemon.start()

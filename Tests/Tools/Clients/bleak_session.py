@@ -16,6 +16,7 @@ from bleak.exc import BleakError
 from conversation import BLUEZ, GENERIC, Conversation
 from dbus_fast import BusType, Message
 from dbus_fast.aio import MessageBus
+from dbus_fast.service import ServiceInterface, method
 
 STRAP = 'F0:F1:F2:F3:F4:F5'
 ABSENT = 'F0:F1:F2:F3:F4:00'
@@ -27,21 +28,46 @@ def echo(number: int) -> str:
     return f'6e40{number:04x}-b5a3-f393-e0a9-e50e24dcca9e'
 
 
+async def call(bus: MessageBus, path: str, interface: str, member: str, signature: str, *body: object) -> None:
+    message = Message(
+        destination=BLUEZ, path=path, interface=f'org.bluez.{interface}', member=member, signature=signature, body=list(body)
+    )
+    await bus.call(message)
+
+
 async def forget() -> None:
     """Has bluetoothd forget the strap."""
     bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
-    device = '/org/bluez/hci0/dev_' + STRAP.replace(':', '_')
-    await bus.call(
-        Message(
-            destination=BLUEZ,
-            path='/org/bluez/hci0',
-            interface='org.bluez.Adapter1',
-            member='RemoveDevice',
-            signature='o',
-            body=[device],
-        )
-    )
+    await call(bus, '/org/bluez/hci0', 'Adapter1', 'RemoveDevice', 'o', '/org/bluez/hci0/dev_' + STRAP.replace(':', '_'))
     bus.disconnect()
+
+
+class Agent(ServiceInterface):
+    """Agrees to each pairing, without numbers."""
+
+    PATH = '/agent'
+
+    def __init__(self) -> None:
+        super().__init__('org.bluez.Agent1')
+
+    @method()
+    def Release(self):  # type: ignore[no-untyped-def]  # noqa: N802 (BlueZ's name)
+        pass
+
+    @method()
+    def RequestAuthorization(self, device: 'o'):  # type: ignore  # noqa: N802, F821
+        pass
+
+    @method()
+    def Cancel(self):  # type: ignore[no-untyped-def]  # noqa: N802
+        pass
+
+    async def register(self) -> MessageBus:
+        bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
+        bus.export(self.PATH, self)
+        await call(bus, '/org/bluez', 'AgentManager1', 'RegisterAgent', 'os', self.PATH, 'NoInputNoOutput')
+        await call(bus, '/org/bluez', 'AgentManager1', 'RequestDefaultAgent', 'o', self.PATH)
+        return bus
 
 
 class Session:
@@ -114,7 +140,14 @@ class Session:
                     self.say('    descriptor', descriptor.uuid)
 
     async def run(self) -> None:
+        try:
+            await self.use()
+        finally:
+            print('\n'.join(self.lines), flush=True)
+
+    async def use(self) -> None:
         await self.conversation.begin()
+        agent = await Agent().register()
         client, ended = await self.reach()
         self.show(client)
         await self.attempt('read', client.read_gatt_char(BATTERY_LEVEL))
@@ -128,7 +161,6 @@ class Session:
         described = output.get_descriptor('00002901-0000-1000-8000-00805f9b34fb')
         assert described
         await self.attempt('read a descriptor', client.read_gatt_descriptor(described.handle))
-        await self.attempt('write what cannot be written', client.write_gatt_char(BATTERY_LEVEL, b'\1', response=True))
         await self.attempt('subscribe to what has no values', client.start_notify(MANUFACTURER, lambda *_: None))
         values: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -149,8 +181,8 @@ class Session:
         await asyncio.wait_for(ended.wait(), 60)
         await self.attempt('forget', forget())
         await self.attempt('a stranger', BleakClient(ABSENT).connect(timeout=3))
+        agent.disconnect()
         self.conversation.end()
-        print('\n'.join(self.lines))
 
 
 parser = argparse.ArgumentParser(description=__doc__)

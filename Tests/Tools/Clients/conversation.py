@@ -27,6 +27,7 @@ UNSTABLE = {
     'Class',
     'Discoverable',
     'DiscoverableTimeout',
+    'Handle',
     'MTU',
     'Name',
     'Pairable',
@@ -39,6 +40,8 @@ UNSTABLE = {
 # What a fake bluetoothd does not have: other profiles, and what the real one knows from device information, from the
 # advertised flags, and of adapters of later versions.
 LEFT_OUT = {
+    '/org/bluez/test',
+    'Connectable',
     'AdvertisingFlags',
     'CablePairing',
     'ExperimentalFeatures',
@@ -122,21 +125,55 @@ class Conversation:
             seen = len(self._messages)
             await asyncio.sleep(1)
         messages, self._messages = self._messages, []
-        lines = [line for message in messages if (line := self._line(message))]
-        # Objects appear in the order of their handles, which are the peripheral's choice; signals and answers of
-        # different connections have no order.
-        return self._sorted(lines, 'InterfacesAdded')
+        # What the program says, what it is answered, and what all are told: each in its order. How they follow each other
+        # depends on the kernel and the peripheral.
+        signals = [message for message in messages if message.message_type == MessageType.SIGNAL]
+        others = [message for message in messages if message.message_type != MessageType.SIGNAL]
+        kinds: dict[int, list[str]] = {0: [], 1: [], 2: []}
+        for message in others + self._merged(signals):
+            if line := self._line(message):
+                kinds[self._kind(message)].append(line)
+        # The battery's level is read while attributes are shown.
+        batteries = [line for line in kinds[2] if 'org.bluez.Battery1: ' in line]
+        rest = [line for line in kinds[2] if 'org.bluez.Battery1: ' not in line]
+        return kinds[0] + kinds[1] + batteries + self._by_name(rest)
 
     @staticmethod
-    def _sorted(lines: list[str], member: str) -> list[str]:
+    def _merged(messages: list[Message]) -> list[Message]:
+        """Changes of an object that follow each other in one: bluetoothd joins those that happen before its loop turns."""
+        result: list[Message] = []
+        for message in messages:
+            last = result[-1] if result else None
+            if (
+                last
+                and message.member == last.member == 'PropertiesChanged'
+                and (message.path, message.body[0]) == (last.path, last.body[0])
+                and not set(message.body[1]) & set(last.body[1])
+            ):
+                last.body = [last.body[0], last.body[1] | message.body[1], last.body[2] + message.body[2]]
+            else:
+                result.append(message)
+        return result
+
+    def _kind(self, message: Message) -> int:
+        if message.message_type == MessageType.SIGNAL:
+            return 2
+        return 0 if message.message_type == MessageType.METHOD_CALL else 1
+
+    @staticmethod
+    def _by_name(lines: list[str]) -> list[str]:
+        """Objects that appear or go one after the other by their names, because their handles are the peripheral's choice."""
         result: list[str] = []
         run: list[str] = []
         for line in lines:
-            if f'.{member}(' in line:
+            member = line.split('(')[0].rsplit('.')[-1]
+            if run and member != run[0].split('(')[0].rsplit('.')[-1]:
+                result += sorted(run)
+                run = []
+            if member in ('InterfacesAdded', 'InterfacesRemoved'):
                 run.append(line)
-                continue
-            result += sorted(run) + [line]
-            run = []
+            else:
+                result.append(line)
         return result + sorted(run)
 
     def end(self) -> None:
@@ -174,14 +211,16 @@ class Conversation:
     def _path(self, path: str) -> str | None:
         return self._labels.get(path, path)
 
-    def _value(self, value: Any, name: str | None = None) -> str:
+    def _value(self, value: Any, name: str | None = None, of: str | None = None) -> str:
         if isinstance(value, Variant):
-            return f'<{value.signature} {self._value(value.value, name)}>'
-        if name in UNSTABLE:
+            return f'<{value.signature} {self._value(value.value, name, of)}>'
+        if name in UNSTABLE or (name, of) == ('UUIDs', 'org.bluez.Adapter1'):
             return '…'
+        if name == 'UUIDs':
+            value = [uuid for uuid in value if uuid[:8] not in GENERIC]
         if isinstance(value, dict):
             pairs = [
-                f'{self._value(key)}: {self._value(entry, key if isinstance(key, str) else None)}'
+                f'{self._value(key)}: {self._value(entry, key if isinstance(key, str) else None, name)}'
                 for key, entry in value.items()
                 if key not in LEFT_OUT and not (isinstance(key, str) and self._path(key) is None)
             ]

@@ -1,0 +1,29 @@
+import BLEBackendTesting
+import BLEFakeBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Testing
+
+/// Programs of other authors on the fake bluetoothd, which answers them as the real one does.
+@Suite(.startsProcesses, .hangLimit, .enabled(if: OtherPrograms.python != nil))
+struct FakeProgramsTests {
+    @Test(arguments: [66, 82])
+    func `bleak gets and hears what it does from the real bluetoothd`(_ minorVersion: Int) async throws {
+        let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
+        _ = await world.radio.add(SimulatedStrap().definition)
+        let session = try await OtherPrograms.bleakSession(bus: world.bus.address)
+        let difference = OtherPrograms.difference(session, try OtherPrograms.recordedBleakSession(minorVersion))
+        #expect(difference == [], "\(difference.joined(separator: "\n"))")
+        await world.daemon.kill()
+    }
+
+    @Test(arguments: [66, 82])
+    func `bluetoothctl shows what it does of the real bluetoothd`(_ minorVersion: Int) async throws {
+        let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
+        _ = await world.radio.add(SimulatedStrap().definition)
+        let session = try await OtherPrograms.bluetoothctlSession(bus: world.bus.address)
+        #expect(OtherPrograms.difference(session, try OtherPrograms.recordedBluetoothctlSession()) == [])
+        await world.daemon.kill()
+    }
+}

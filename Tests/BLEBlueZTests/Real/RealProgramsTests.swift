@@ -1,0 +1,22 @@
+import BLETestSupport
+import BlueZTestSupport
+import Testing
+
+/// What programs of other authors get from the real bluetoothd, to which the fake one is compared. Runs inside
+/// `Scripts/with-bluez` only.
+@Suite(.enabled(if: Guest.isHere), .serialized, .inGuest, .startsProcesses, .hangLimit)
+struct RealProgramsTests {
+    @Test func `bleak gets and hears what was recorded`() async throws {
+        try await RealPeer().reset()
+        let version = try #require(Guest.bluetoothdVersion)
+        let session = try await OtherPrograms.bleakSession()
+        let difference = OtherPrograms.difference(session, try OtherPrograms.recordedBleakSession(version))
+        #expect(difference == [], "\(difference.joined(separator: "\n"))")
+    }
+
+    @Test func `bluetoothctl shows what was recorded`() async throws {
+        try await RealPeer().reset()
+        let session = try await OtherPrograms.bluetoothctlSession()
+        #expect(OtherPrograms.difference(session, try OtherPrograms.recordedBluetoothctlSession()) == [])
+    }
+}

@@ -1,0 +1,61 @@
+import BLETestSupport
+import Foundation
+import Subprocess
+
+/// Programs of other authors that use bluetoothd, in sessions with the contract's strap. What they get and hear from the
+/// real bluetoothd is recorded in `Tests/Tools/Clients`.
+public enum OtherPrograms {
+    /// The interpreter that has them; nil unless `Scripts/guest/prepare venv` has made it, and bluetoothctl is installed.
+    public static let python: String? = {
+        let path = Checkout.url(".build/guest/venv/bin/python3").path
+        return [path, "/usr/bin/bluetoothctl"].allSatisfy(FileManager.default.isExecutableFile) ? path : nil
+    }()
+
+    /// What bleak gets, and what it and bluetoothd say to each other.
+    ///
+    /// - Parameter bus: nil for the system's.
+    public static func bleakSession(bus: String? = nil) async throws -> String {
+        try await session("bleak", ["--messages"], bus: bus)
+    }
+
+    /// What bluetoothctl shows.
+    ///
+    /// - Parameter bus: nil for the system's.
+    public static func bluetoothctlSession(bus: String? = nil) async throws -> String {
+        try await session("bluetoothctl", [], bus: bus)
+    }
+
+    private static func session(_ name: String, _ arguments: [String], bus: String?) async throws -> String {
+        let script = Checkout.url("Tests/Tools/Clients/\(name)_session.py").path
+        // Interrupted, it shows how far it came.
+        let result = try await TestProgram(
+            "timeout", ["-s", "INT", "600", python ?? "python3", "-B", script] + arguments,
+            environment: bus.map { ["DBUS_SYSTEM_BUS_ADDRESS": $0] } ?? [:]
+        ).run()
+        guard result.status == 0 else {
+            throw Guest.Failure(command: script, answer: result.output + result.errors)
+        }
+        return result.output
+    }
+
+    /// What was recorded of bleak with the real bluetoothd of a version, such as 66 for 5.66.
+    public static func recordedBleakSession(_ minorVersion: Int) throws -> String {
+        try Checkout.text("Tests/Tools/Clients/bleak-5.\(minorVersion).txt")
+    }
+
+    /// What was recorded of bluetoothctl with the real bluetoothd.
+    public static func recordedBluetoothctlSession() throws -> String {
+        try Checkout.text("Tests/Tools/Clients/bluetoothctl.txt")
+    }
+
+    /// The lines that only one of two texts has. Empty if they are the same.
+    public static func difference(_ actual: String, _ expected: String) -> [String] {
+        let (one, other) = (actual.split(separator: "\n"), expected.split(separator: "\n"))
+        return one.difference(from: other).map { change in
+            switch change {
+            case .insert(let line, let text, _): "+\(line + 1) \(text)"
+            case .remove(let line, let text, _): "-\(line + 1) \(text)"
+            }
+        }
+    }
+}
