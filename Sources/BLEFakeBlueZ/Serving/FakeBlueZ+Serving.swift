@@ -483,7 +483,8 @@ extension FakeBlueZ {
             solicitedServiceUUIDs: uuids("SolicitUUIDs"),
             serviceData: serviceData("ServiceData"), manufacturerData: manufacturerData("ManufacturerData"),
             appearance: properties[key: "Appearance"]?.integer.map { Appearance(rawValue: UInt16($0)) },
-            duration: properties[key: "Timeout"]?.integer.map { .seconds($0) },
+            // 0 stands for no limit.
+            duration: properties[key: "Timeout"]?.integer.flatMap { $0 > 0 ? .seconds($0) : nil },
             txPower: properties[key: "TxPower"]?.integer,
             structures: structures("Data"), scanResponse: response)
     }

@@ -1,4 +1,6 @@
+import BLE
 import BLEBackendTesting
+import BLEBlueZ
 import BLEFakeBlueZ
 import BLESimulation
 import BLETestSupport
@@ -15,6 +17,21 @@ struct FakeProgramsTests {
         let session = try await OtherPrograms.bleakSession(bus: world.bus.address)
         let difference = OtherPrograms.difference(session, try OtherPrograms.recordedBleakSession(minorVersion))
         #expect(difference == [], "\(difference.joined(separator: "\n"))")
+        await world.daemon.kill()
+    }
+
+    @Test(arguments: [66, 82])
+    func `what bluez-peripheral serves on one adapter, a central on another finds and uses`(_ minorVersion: Int)
+        async throws
+    {
+        let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
+        await world.daemon.addAdapter("hci1")
+        try await OtherPrograms.withPythonPeripheral(bus: world.bus.address) {
+            let central = try await Central(
+                backend: .bluez(adapter: "hci1", bus: world.bus.address), configuration: .quiet())
+            try await OtherPrograms.usePythonPeripheral(central)
+            await central.shutDown()
+        }
         await world.daemon.kill()
     }
 

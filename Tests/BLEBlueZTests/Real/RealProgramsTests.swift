@@ -1,3 +1,4 @@
+import BLE
 import BLETestSupport
 import BlueZTestSupport
 import Testing
@@ -12,6 +13,15 @@ struct RealProgramsTests {
         let session = try await OtherPrograms.bleakSession()
         let difference = OtherPrograms.difference(session, try OtherPrograms.recordedBleakSession(version))
         #expect(difference == [], "\(difference.joined(separator: "\n"))")
+    }
+
+    @Test func `what bluez-peripheral serves, a central of another stack finds and uses`() async throws {
+        try await RealPeer().reset()
+        try await OtherPrograms.withPythonPeripheral {
+            let central = try await Central(backend: BumbleCentral(1), configuration: .quiet())
+            try await OtherPrograms.usePythonPeripheral(central)
+            await central.shutDown()
+        }
     }
 
     @Test func `bluetoothctl shows what was recorded`() async throws {

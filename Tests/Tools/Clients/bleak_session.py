@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from bleak import BleakClient, BleakScanner
+from bleak.backends.bluezdbus.manager import get_global_bluez_manager
 from bleak.exc import BleakError
 from conversation import BLUEZ, GENERIC, Conversation
 from dbus_fast import BusType, Message
@@ -115,11 +116,12 @@ class Session:
     async def reach(self) -> tuple[BleakClient, asyncio.Event]:
         """A strap with a link. In a slow machine, bluetoothd may report a link later than it answers `Connect`, which is more
         than bleak bears: then everything begins again."""
+        started = list(self.lines)
         while True:
             await forget()
             await self.conversation.part()
             self.conversation.reset()
-            self.lines.clear()
+            self.lines = list(started)
             ended = asyncio.Event()
             client = BleakClient(await self.find(), disconnected_callback=lambda _: ended.set())
             try:
@@ -148,6 +150,10 @@ class Session:
     async def use(self) -> None:
         await self.conversation.begin()
         agent = await Agent().register()
+        await self.conversation.part()
+        self.conversation.reset()
+        await get_global_bluez_manager()
+        await self.step('start')
         client, ended = await self.reach()
         self.show(client)
         await self.attempt('read', client.read_gatt_char(BATTERY_LEVEL))

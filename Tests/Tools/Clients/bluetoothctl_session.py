@@ -85,6 +85,9 @@ class Terminal:
 
 terminal = Terminal()
 terminal.until('Agent registered')
+# It may be known from before.
+terminal.type(f'remove {STRAP}')
+terminal.until('not available|has been removed')
 for command, pattern in STEPS:
     if command:
         terminal.type(command)

@@ -1,6 +1,8 @@
+public import BLE
 import BLETestSupport
 import Foundation
 import Subprocess
+import Testing
 
 /// Programs of other authors that use bluetoothd, in sessions with the contract's strap. What they get and hear from the
 /// real bluetoothd is recorded in `Tests/Tools/Clients`.
@@ -36,6 +38,36 @@ public enum OtherPrograms {
             throw Guest.Failure(command: script, answer: result.output + result.errors)
         }
         return result.output
+    }
+
+    /// Runs `body` while a program on bluez-peripheral serves "Python" (`serve_peripheral.py`).
+    ///
+    /// - Parameter bus: nil for the system's.
+    public static func withPythonPeripheral(
+        bus: String? = nil, _ body: () async throws -> Void
+    ) async throws {
+        let script = Checkout.url("Tests/Tools/Clients/serve_peripheral.py").path
+        let program = TestProgram(
+            python ?? "python3", ["-B", script],
+            environment: bus.map { ["DBUS_SYSTEM_BUS_ADDRESS": $0] } ?? [:], input: .writer)
+        let result = try await program.run { running in
+            try await running.output.until("advertising")
+            try await body()
+            await running.closeInput()
+        }
+        guard result.status == 0 else { throw Guest.Failure(command: script, answer: result.errors) }
+    }
+
+    /// Finds "Python", and reads, writes and subscribes.
+    public static func usePythonPeripheral(_ central: Central) async throws {
+        let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+        let remote = try await central.first(matching: .name("Python"), timeout: HangLimit.step).peripheral
+        #expect(try await remote.read(output) == Array("first".utf8))
+        var values = try await remote.notifications(output).makeAsyncIterator()
+        try await remote.write([1, 2, 3], to: Characteristic<[UInt8]>(BluetoothUUID(0xFFE2)))
+        #expect(try await values.next() == [1, 2, 3])
+        #expect(try await remote.read(output) == [1, 2, 3])
+        try await remote.disconnect()
     }
 
     /// What was recorded of bleak with the real bluetoothd of a version, such as 66 for 5.66.
