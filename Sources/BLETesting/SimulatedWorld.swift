@@ -25,9 +25,11 @@ public struct SimulatedWorld: Sendable {
 
     /// Creates a radio without peripherals.
     ///
-    /// - Parameter pairing: how the central pairs.
-    public init(pairing: PairingBehavior = .justWorks) async throws(BLEError) {
-        radio = SimulatedRadio(clock: clock)
+    /// - Parameters:
+    ///   - pairing: how the central pairs.
+    ///   - log: records what happens on the radio.
+    public init(pairing: PairingBehavior = .justWorks, log: LogRecords? = nil) async throws(BLEError) {
+        radio = if let log { SimulatedRadio(clock: clock, logger: log.logger()) } else { SimulatedRadio(clock: clock) }
         central = try await Central(
             backend: .simulated(radio),
             configuration: Central.Configuration(

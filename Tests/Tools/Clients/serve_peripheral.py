@@ -37,11 +37,13 @@ class Echo(Service):
 
 async def main() -> None:
     bus = await get_message_bus()
+    # Not `Adapter.get_first`, which takes every object below /org/bluez for an adapter: from 5.79 on, there is a /org/bluez/test.
+    path = '/org/bluez/hci0'
+    adapter = Adapter(bus.get_proxy_object('org.bluez', path, await bus.introspect('org.bluez', path)))
     echo = Echo()
-    await echo.register(bus)
+    await echo.register(bus, adapter=adapter)
     agent = NoIoAgent()
     await agent.register(bus)
-    adapter = await Adapter.get_first(bus)
     await Advertisement('Python', ['FFE0'], 0, 0).register(bus, adapter)
     print('advertising', flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

@@ -5,6 +5,7 @@ import BLEBTHome
 import BLEBackendTesting
 import BLEBeacons
 import BLEBlueZ
+import BLEFakeBlueZ
 import BLEFeatures
 import BLEObservation
 import BLEProfiles

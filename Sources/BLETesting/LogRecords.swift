@@ -1,16 +1,31 @@
 public import Logging
 
-/// The messages of a logger, for a test to wait for.
+/// The messages of a logger, for a test to assert on and to wait for: what happened on a simulated radio, or what a
+/// central or a host did.
+///
+/// ```swift
+/// let log = LogRecords()
+/// let radio = SimulatedRadio(clock: clock, logger: log.logger())
+/// …
+/// #expect(log.metadata(of: "simulated read").count == 3)
+/// ```
+///
+/// Each request has a message, with its `central`, `peripheral`, `handle` and answer; so has each advertisement, each
+/// notified value, each link, its end, and each fault.
 public final class LogRecords: Sendable {
     /// One message.
     public struct Record: Sendable {
+        /// Its level: debug for links, adapters and faults, trace for the rest.
         public let level: Logger.Level
+        /// What happened, such as `simulated read`.
         public let message: String
+        /// Its details, as text.
         public let metadata: [String: String]
     }
 
     private let state = SharedValue<[Record]>([])
 
+    /// Creates a log without messages.
     public init() {}
 
     /// A logger whose messages are recorded.
@@ -18,6 +33,7 @@ public final class LogRecords: Sendable {
         Logger(label: "records") { _ in RecordingLogHandler(state, level) }
     }
 
+    /// The messages so far.
     public var all: [Record] { state.value }
 
     /// Returns the metadata of the messages with a text.
