@@ -142,7 +142,7 @@ if withBlueZ {
                 "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
-                .log, .argumentParser, .subprocess,
+                .log, .argumentParser, .subprocess, .systemPackage,
             ],
             swiftSettings: .strict),
         // The first program of the README, a program that runs from boot to shutdown, and one that serves a definition

@@ -14,7 +14,8 @@ extension FakeBlueZ {
     /// A signal of the bus: when a name has lost its owner, that client has left.
     nonisolated func heard(_ message: IncomingMessage) {
         if message.member == "PropertiesChanged" { return clientChanged(message) }
-        guard message.member == "NameOwnerChanged" else { return }
+        // Anybody can send such a signal.
+        guard message.member == "NameOwnerChanged", message.sender == "org.freedesktop.DBus" else { return }
         var body = message.body
         guard let name = try? body.string(), (try? body.string()) != nil, (try? body.string())?.isEmpty == true else {
             return
@@ -31,13 +32,18 @@ extension FakeBlueZ {
     private func left(_ client: String) async {
         for other in others.values { await other.left(client) }
         await endServing(of: client)
+        await endMonitors(of: client)
         transports[client] = nil
         limits[client] = nil
+        serviceFilters.remove(client)
         pendingStarts = pendingStarts.filter { $0.client != client }
         if discoverers.contains(client) { await stopDiscovery(client) }
         for (place, clients) in notifiers where clients.contains(client) {
-            guard let attribute = attribute(place) else { continue }
-            try? await stopNotifying(place, attribute.path, client)
+            if let attribute = attribute(place) {
+                try? await stopNotifying(place, attribute.path, client)
+            } else {
+                notifiers[place]?.remove(client)
+            }
         }
     }
 

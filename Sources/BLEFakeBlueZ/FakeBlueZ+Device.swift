@@ -297,6 +297,7 @@ extension FakeBlueZ {
         let isDescriptor = attribute.interface == BlueZ.gattDescriptor
         let options = call.arguments.last
         let offset = options?[key: "offset"]?.integer ?? 0
+        guard (0...Int(UInt16.max)).contains(offset) else { throw BLEError(.invalidOffset) }
         switch call.method {
         case "ReadValue":
             let value = try await backend.perform(isDescriptor ? .readDescriptor : .read(offset: offset), on: place)

@@ -11,6 +11,15 @@ struct FakeMonitor {
     /// The companies that it listens for; nil for every peripheral that advertises flags, which includes all simulated
     /// ones.
     let companies: Set<UInt16>?
+    /// The devices of which it is being told.
+    var told: Set<String> = []
+    var key: Key { Key(client: client, path: path) }
+
+    /// Paths are each client's own.
+    struct Key: Hashable {
+        let client: String
+        let path: String
+    }
 }
 
 /// `org.bluez.AdvertisementMonitorManager1` of an experimental bluetoothd.
@@ -45,14 +54,14 @@ extension FakeBlueZ {
             return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
         guard call.method == "RegisterMonitor" else {
-            let ended = monitors.values.filter { $0.root == root }
+            let ended = monitors.values.filter { $0.root == root && $0.client == call.sender }
             guard !ended.isEmpty else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
-            for monitor in ended { monitors[monitor.path] = nil }
+            for monitor in ended { monitors[monitor.key] = nil }
             if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
             Task { for monitor in ended { await self.tell(monitor, "Release") } }
             return .success(MethodReply())
         }
-        guard !monitors.values.contains(where: { $0.root == root }) else {
+        guard !monitors.values.contains(where: { $0.root == root && $0.client == call.sender }) else {
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         }
         let new = await fetch(root, call.sender)
@@ -71,7 +80,8 @@ extension FakeBlueZ {
                 !patterns.isEmpty, patterns.count <= 7
             else { return nil }
             let companies = patterns.map { pattern -> UInt16? in
-                guard pattern[1].integer == 0xFF, let bytes = pattern[2].bytes, bytes.count == 2 else { return nil }
+                guard pattern.count == 3, pattern[1].integer == 0xFF, let bytes = pattern[2].bytes, bytes.count == 2
+                else { return nil }
                 return UInt16(bytes[1]) << 8 | UInt16(bytes[0])
             }
             return FakeMonitor(
@@ -82,7 +92,7 @@ extension FakeBlueZ {
 
     private func activate(_ monitor: FakeMonitor) async {
         guard !refusesMonitors else { return await tell(monitor, "Release") }
-        monitors[monitor.path] = monitor
+        monitors[monitor.key] = monitor
         await tell(monitor, "Activate")
         activations += 1
         if discoverers.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
@@ -92,10 +102,22 @@ extension FakeBlueZ {
         _ = await callClient(MethodCall(monitor.client, monitor.path, Self.monitor, method, arguments))
     }
 
-    func tellMonitors(_ device: String, _ advertisement: Advertisement) async {
+    func tellMonitors(_ device: String, _ advertisement: Advertisement) {
         for monitor in monitors.values
         where monitor.companies?.isDisjoint(with: advertisement.manufacturerData.keys) != true {
-            await tell(monitor, "DeviceFound", .objectPath(device))
+            // One that does not answer is not told again, and holds up nobody.
+            guard monitors[monitor.key]?.told.insert(device).inserted == true else { continue }
+            Task {
+                await tell(monitor, "DeviceFound", .objectPath(device))
+                monitors[monitor.key]?.told.remove(device)
+            }
         }
+    }
+
+    /// A client has left the bus, and its monitors with it.
+    func endMonitors(of client: String) async {
+        guard monitors.values.contains(where: { $0.client == client }) else { return }
+        monitors = monitors.filter { $0.value.client != client }
+        if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
     }
 }

@@ -66,9 +66,9 @@ extension FakeBlueZ {
     /// The capability for the pairing that is under way; nil if there is no agent. For a pairing that a request has
     /// begun, it is that of the link; from 5.81 on, for one of `Pair`, too.
     var pairingCapability: IOCapability? {
-        guard let agent else { return nil }
-        if minorVersion < 81, pairing != nil { return agent.capability }
-        let device = pairing.flatMap { devices[$0.id] } ?? devices.values.first { $0.isConnected }
+        guard let agent = agent(for: lastPairing) else { return nil }
+        if minorVersion < 81, lastPairing != nil { return agent.capability }
+        let device = lastPairing.flatMap { devices[$0] } ?? devices.values.first { $0.isConnected }
         return device?.linkCapability ?? kernelCapability
     }
 
@@ -85,9 +85,10 @@ extension FakeBlueZ {
     }
 
     /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
-    var agent: FakeAgent? {
+    func agent(for id: Peripheral.ID?) -> FakeAgent? {
         let agents = first.or(self).assumeIsolated { $0.agents }
-        return agents.first { $0.owner == pairing?.sender } ?? agents.first
+        let sender = id.flatMap { pairings[$0] }
+        return agents.first { $0.owner == sender } ?? agents.first
     }
 
     /// The capabilities of the agents, that of the default one first.
@@ -100,7 +101,7 @@ extension FakeBlueZ {
     func ask(_ id: Peripheral.ID, _ prompt: PairingPrompt) async -> PairingAnswer {
         // One may have left the bus after the others were registered.
         await removeDeadAgents()
-        guard let agent, let session, let device = devices[id] else { return .refuse }
+        guard let agent = agent(for: id), let session, let device = devices[id] else { return .refuse }
         func call(_ method: String, _ arguments: DBusValue...) -> MethodCall {
             MethodCall(agent.owner, agent.path, BlueZ.agent, method, arguments)
         }
@@ -149,7 +150,7 @@ extension FakeBlueZ {
         }
         if device.isPaired { return .failure(.bluez("AlreadyExists", "Already Exists")) }
         if !device.isConnected, case .failure(let error) = await connect(id) { return .failure(error) }
-        pairing = (id, sender)
+        (pairings[id], lastPairing) = (sender, id)
         // From 5.81 on (`bt_att_set_security` in `pair_device`).
         if minorVersion >= 81 { devices[id]?.isHeldBack = true }
         let task = Task { () async -> BLEError? in
@@ -164,7 +165,8 @@ extension FakeBlueZ {
         let error = await task.value
         devices[id]?.pairing = nil
         if error == nil { openChannel(id) }
-        if pairing?.sender == sender { pairing = nil }
+        pairings[id] = nil
+        if lastPairing == id { lastPairing = pairings.keys.first }
         await publishPairing(id)
         return error.map { .failure(Self.answer(pairing: $0)) } ?? .success(MethodReply())
     }

@@ -2,7 +2,7 @@ public import BLE
 import BLEBlueZ
 public import BLESimulation
 import DBus
-import Logging
+public import Logging
 import Loop
 import Synchronization
 
@@ -50,8 +50,9 @@ public actor FakeBlueZ {
     var agents: [FakeAgent] = [] {
         didSet { if session != nil, agents.first?.owner != oldValue.first?.owner { defaultAgentChanged() } }
     }
-    /// The device and the client whose `Pair` is under way.
-    var pairing: (id: Peripheral.ID, sender: String)?
+    /// The clients whose `Pair` is under way, by the device, and the one that began last.
+    var pairings: [Peripheral.ID: String] = [:]
+    var lastPairing: Peripheral.ID?
     /// The capability that the kernel copies to each link that it makes: that of the last default agent.
     var kernelCapability = IOCapability.noInputNoOutput
     /// Whether the kernel accepts pairings, which outlasts the daemon.
@@ -65,8 +66,10 @@ public actor FakeBlueZ {
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
     var isBlocked = false
-    /// The monitors of clients, by their paths.
-    var monitors: [String: FakeMonitor] = [:]
+    /// Whether unblocking switches it on.
+    var isOnUnblocked = false
+    /// The monitors of clients.
+    var monitors: [FakeMonitor.Key: FakeMonitor] = [:]
     /// The number of times that a client has answered the activation of a monitor.
     package var activations = 0
     var offersMonitors = false
@@ -139,6 +142,7 @@ public actor FakeBlueZ {
     /// Whether it reads the battery level of peripherals, as bluetoothd's battery plugin does, and shows `Battery1`.
     nonisolated let readsBatteries: Bool
     nonisolated let timeouts: Timeouts
+    nonisolated let logger: Logger
     /// The clients whose filters have services.
     public internal(set) var serviceFilters: Set<String> = []
 
@@ -164,21 +168,26 @@ public actor FakeBlueZ {
     /// - Parameters:
     ///   - minorVersion: the second part of the version that it behaves like: 66 for 5.66.
     ///   - isExperimental: whether it runs with `--experimental`.
-    public init(address: String, radio: SimulatedRadio, minorVersion: Int = 66, isExperimental: Bool = false) {
+    ///   - logger: receives log messages. By default, none.
+    public init(
+        address: String, radio: SimulatedRadio, minorVersion: Int = 66, isExperimental: Bool = false,
+        logger: Logger? = nil
+    ) {
         self.init(
             address: address, radio: radio, minorVersion: minorVersion, isExperimental: isExperimental,
-            readsBatteries: true, timeouts: .usual)
+            readsBatteries: true, timeouts: .usual, logger: logger)
     }
 
     package init(
         address: String, radio: SimulatedRadio, minorVersion: Int, isExperimental: Bool, readsBatteries: Bool,
-        timeouts: Timeouts
+        timeouts: Timeouts, logger: Logger? = nil
     ) {
         self.address = address
         self.radio = radio
         self.minorVersion = minorVersion
         (self.isExperimental, self.readsBatteries) = (isExperimental, readsBatteries)
         self.timeouts = timeouts
+        self.logger = logger ?? Logger(label: "fake") { _ in SwiftLogNoOpLogHandler() }
         name = "hci0"
         adapterPath = "/org/bluez/hci0"
         adapterAddress = "C0:FF:EE:00:00:01"
@@ -193,7 +202,7 @@ public actor FakeBlueZ {
         radio = first.radio
         minorVersion = first.minorVersion
         (isExperimental, readsBatteries) = (first.isExperimental, first.readsBatteries)
-        timeouts = first.timeouts
+        (timeouts, logger) = (first.timeouts, first.logger)
         self.name = name
         adapterPath = "/org/bluez/\(name)"
         adapterAddress = "C0:FF:EE:00:00:\(Hex.string([UInt8(truncatingIfNeeded: number)]))"
@@ -210,14 +219,14 @@ public actor FakeBlueZ {
     public func start() async throws {
         try await startBackend()
         let session = BusSession(
-            loop: loop, logger: Logger(label: "fake"),
+            loop: loop, logger: logger,
             onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
         try await session.open(.address(address), timeout: timeouts.call)
         try await session.listen(
             "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: timeouts.call)
         self.session = session
         export("/", Interfaces.objectManager) { daemon, call in .success(MethodReply([daemon.managedObjects])) }
-        join(session)
+        await join(session)
         for other in others.values { await other.join(session) }
         if faults.hasAgentManager {
             export("/org/bluez", Interfaces.agentManager) { daemon, call in await daemon.agentManagerCall(call) }
@@ -231,7 +240,7 @@ public actor FakeBlueZ {
         hasStarted = true
         let context = CentralContext(
             handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-            logger: Logger(label: "fake"), clock: radio.clock,
+            logger: logger, clock: radio.clock,
             pairing: PairingAgent(
                 capability: { [weak self] in self?.assumeIsolated { $0.pairingCapability } },
                 answer: { [weak self] id, prompt in await self?.ask(id, prompt) ?? .refuse }))
@@ -239,9 +248,11 @@ public actor FakeBlueZ {
     }
 
     /// Shows the adapter on the bus.
-    func join(_ session: BusSession) {
+    func join(_ session: BusSession) async {
         self.session = session
-        isPowered = true
+        // As `AutoEnable` has it, unless it is blocked.
+        isPowered = !isBlocked
+        await radio.setPowered(isPowered, adapter: name)
         export(adapterPath, Interfaces.adapter) { daemon, call in
             await daemon.adapterCall(call)
         } property: { [weak self] name in
@@ -254,12 +265,14 @@ public actor FakeBlueZ {
     /// Takes the daemon's name, once the bus has noticed the end of a daemon that was killed.
     private func own(_ name: String, _ session: BusSession) async throws {
         let (isOwner, isTaken) = (1, 3)
+        let limit = ContinuousClock.now + timeouts.call
         while true {
             let reply = try await session.call(
                 .bus("RequestName", [.string(name), .uint32(4)]), timeout: timeouts.call)
             switch reply.values.first?.integer {
             case isOwner: return
-            case isTaken: await Task.yield()
+            case isTaken where .now < limit: try await Task.sleep(for: .milliseconds(2))
+            case isTaken: throw BLEError(.busy, "another program has the name \(name) on the bus", isRetryable: true)
             default: throw BLEError(.failed, "the bus does not give the name: \(reply.values)")
             }
         }
@@ -294,6 +307,8 @@ public actor FakeBlueZ {
         notifiers = [:]
         unmadeSockets = []
         pendingStarts = []
+        (transports, limits, serviceFilters, writing) = ([:], [:], [], [])
+        (pairings, lastPairing) = ([:], nil)
         devices.removeAll()
         // Its answers go nowhere, but what waits for them ends.
         release()
@@ -318,7 +333,7 @@ public actor FakeBlueZ {
 
     private func handle(_ event: CentralBackendEvent) {
         switch event {
-        case .advertisementReceived(let id, let advertisement): Task { await self.heard(id, advertisement) }
+        case .advertisementReceived(let id, let advertisement): Task { self.heard(id, advertisement) }
         case .linkEnded(let id, _): linkEnded(id)
         case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
         case .servicesChanged(let id): Task.immediate { await self.servicesChanged(id) }
@@ -326,7 +341,7 @@ public actor FakeBlueZ {
         }
     }
 
-    private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) async {
+    private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
         // No adapter receives itself.
         guard session != nil, passesKernel(advertisement), id != serving?.peripheral else { return }
         if let device = devices[id] {
@@ -334,13 +349,13 @@ public actor FakeBlueZ {
             devices[id]?.advertisement = advertisement
             devices[id]?.isInRange = true
             changed(device.path, BlueZ.device, shown)
-            await tellMonitors(device.path, advertisement)
+            tellMonitors(device.path, advertisement)
             return
         }
         var device = FakeDevice(id: id, advertisement: advertisement, adapter: adapterPath)
         (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
         show(device)
-        await tellMonitors(device.path, advertisement)
+        tellMonitors(device.path, advertisement)
     }
 
     /// A device that was not known gets its object.

@@ -28,7 +28,9 @@ public final class FakeControl: Sendable {
         address: String, carryOut: @escaping @Sendable (String) async throws(Refusal) -> String
     ) async throws(BLEError) {
         let loop = EventLoop(name: "fake-control")
-        session = BusSession(loop: loop, logger: Logger(label: "fake"), onSignal: { _ in }, onLoss: {})
+        session = BusSession(
+            loop: loop, logger: Logger(label: "fake") { _ in SwiftLogNoOpLogHandler() },
+            onSignal: { _ in }, onLoss: {})
         do throws(DBusError) {
             try await session.open(.address(address), timeout: .seconds(25))
             let object = ExportedObject(path: "/ble/Fake", interface: Self.interface) { call in

@@ -18,6 +18,7 @@ import Waiting
 public final class PrivateBus: Sendable {
     /// The bus's address, in D-Bus's notation, for the variable `DBUS_SYSTEM_BUS_ADDRESS`.
     public let address: String
+    private let path: String?
     /// The bus's configuration, a file without a name, which the daemon reads through this process's descriptor.
     private let configuration: FileDescriptor
     private let daemon: Mutex<Daemon>
@@ -48,6 +49,7 @@ public final class PrivateBus: Sendable {
     ///   - policy: who may send what, in the XML of a bus's configuration.
     /// - Throws: ``BLE/BLEError`` with the code `bluetoothUnavailable` if `dbus-daemon` cannot be started.
     public init(path: String? = nil, policy: String = policy()) async throws(BLEError) {
+        self.path = path
         let name = String(UInt64.random(in: .min ... .max), radix: 16)
         address = path.map { "unix:path=\(Self.escaped($0))" } ?? "unix:abstract=ble-\(name)"
         do {
@@ -57,6 +59,7 @@ public final class PrivateBus: Sendable {
                     <busconfig>
                       <listen>\(address)</listen>
                       <auth>EXTERNAL</auth>
+                      <limit name="max_match_rules_per_connection">100000</limit>
                       \(policy)
                     </busconfig>
                     """)
@@ -78,6 +81,7 @@ public final class PrivateBus: Sendable {
 
     deinit {
         stop()
+        if let path { unlink(path) }
         try? configuration.close()
     }
 

@@ -1,7 +1,8 @@
 import BLE
-import BLESimulation
 import BLETestSupport
 import Testing
+
+@testable import BLESimulation
 
 /// A system with several adapters on one radio.
 @Suite(.hangLimit) struct SimulatedAdaptersTests {
@@ -74,9 +75,40 @@ import Testing
         await second.shutDown()
     }
 
+    @Test func `a peripheral that has forgotten its bonds bonds with one adapter again, and that bond holds`()
+        async throws
+    {
+        await radio.addAdapter("hci1")
+        let box = await radio.add(.sealedBox(), pairing: .justWorks)
+        let (first, second) = (try await central("hci0"), try await central("hci1"))
+        let one = try await find(box.id, first)
+        try await one.pair()
+        try await one.disconnect()
+        await box.loseBond()
+        let other = try await find(box.id, second)
+        try await other.pair()
+        try await other.disconnect()
+        // The other bond is as it was, and the new one secures the next link.
+        try await other.connect()
+        #expect(try await other.isPaired)
+        #expect(await radio.isSecure(box.id))
+        try await other.disconnect()
+        try await one.connect()
+        #expect(await !radio.isSecure(box.id))
+        await first.shutDown()
+        await second.shutDown()
+    }
+
     @Test func `an adapter that there is not is refused by name`() async throws {
         let error = await #expect(throws: BLEError.self) { try await central("hci7") }
         #expect(error?.code == .adapterNotFound)
         #expect(error?.message.contains("hci7") == true)
+    }
+}
+
+extension SimulatedRadio {
+    /// Whether all links to a peripheral are encrypted.
+    fileprivate func isSecure(_ id: Peripheral.ID) -> Bool {
+        peripherals[id]?.links.values.allSatisfy { $0.security != .open } == true
     }
 }

@@ -88,6 +88,16 @@ import Testing
         }
     }
 
+    @Test func `a fault of a request ends the link of the central whose request it is`() async throws {
+        try await withCentrals(2) { host, _, remotes in
+            let hosted = try #require(await radio.hostedPeripherals.first)
+            await hosted.dropLink(before: .request, .next(1))
+            await #expect(throws: BLEError.self) { try await remotes[0].read(Self.output) }
+            await until { await host.connectedCentrals.count == 1 }
+            #expect(try await remotes[1].read(Self.output) == [0])
+        }
+    }
+
     @Test func `a peripheral has one link, and a second central waits for it`() async throws {
         let clock = ManualClock()
         let radio = SimulatedRadio(clock: clock)

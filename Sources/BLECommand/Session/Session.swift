@@ -72,11 +72,13 @@ enum Session {
     }
 
     /// Runs the work, and ends the process with the corresponding exit status. Signals cancel the work.
+    ///
+    /// - Parameter leavesInterrupts: whether SIGINT is left to a program that this one has started.
     static func finish(
-        _ output: Output, _ work: @escaping @Sendable () async throws -> Void
+        _ output: Output, leavesInterrupts: Bool = false, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         signal(SIGPIPE, SIG_IGN)
-        let signals = await SignalWatch()
+        let signals = await SignalWatch(ignoring: leavesInterrupts ? [SIGINT] : [])
         let task = Task { try await work() }
         signals.interrupt { task.cancel() }
         let result = await task.result
@@ -84,6 +86,7 @@ enum Session {
         case .success: break
         case .failure where signals.number != nil:
             throw ExitCode(128 + signals.number!)
+        case .failure(let code as ExitCode): throw code
         case .failure(let error as BLEError):
             output.complain(error)
             throw ExitCode(ExitStatus.status(of: error.code))
@@ -150,12 +153,14 @@ private final class SignalWatch {
     private let received = Received()
     private var sources: [any DispatchSourceSignal] = []
 
-    /// Watches from now on. Until Dispatch has registered a source, its signal ends the process. If it was ignored
+    /// Watches from now on, and ignores the given signals. Until Dispatch has registered a source, its signal ends the process. If it was ignored
     /// until then, it could be lost.
-    init() async {
+    init(ignoring ignored: Set<Int32>) async {
         for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { [received] in Self.receive(number, received) }
+            source.setEventHandler { [received] in
+                if !ignored.contains(number) { Self.receive(number, received) }
+            }
             await withCheckedContinuation { registered in
                 source.setRegistrationHandler { registered.resume() }
                 source.resume()

@@ -36,10 +36,13 @@ extension FakeBlueZ {
     }
 
     /// Like `bluetoothctl power`.
+    /// A blocked adapter stays off.
     public func setPowered(_ isPowered: Bool) async {
+        guard !isPowered || !isBlocked else { return }
         self.isPowered = isPowered
         await radio.setPowered(isPowered, adapter: name)
         if !isPowered { discoverers = [] }
+        if isPowered, !monitors.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
         changed(adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
@@ -53,10 +56,15 @@ extension FakeBlueZ {
             return showAdapter()
         }
         discoverers = []
+        monitors = [:]
         await endServing()
-        for device in devices.removeAll().values {
+        for device in devices.values {
             device.connecting?.cancel()
-            for (path, interfaces) in device.objects { removed(path, Array(interfaces.keys)) }
+            device.pairing?.cancel()
+            openChannel(device.id)
+            removeAttributes(of: device)
+            devices[device.id] = nil
+            removed([(device.path, BlueZ.device)])
         }
         removed(adapterPath, [BlueZ.adapter])
     }
@@ -71,8 +79,15 @@ extension FakeBlueZ {
 
     /// Like `rfkill block bluetooth`, and `unblock`. An adapter that was on is switched on again.
     public func setBlocked(_ isBlocked: Bool) async {
-        self.isBlocked = isBlocked
-        await setPowered(!isBlocked)
+        guard isBlocked != self.isBlocked else { return }
+        if isBlocked {
+            isOnUnblocked = isPowered
+            await setPowered(false)
+            self.isBlocked = true
+        } else {
+            self.isBlocked = false
+            if isOnUnblocked { await setPowered(true) }
+        }
     }
 
     func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
@@ -86,11 +101,16 @@ extension FakeBlueZ {
             guard discoverers.insert(call.sender).inserted else {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
-            // After the answer, as the kernel tells it.
-            Task { changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)]) }
             // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
             if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await self.kill() } }
-            try? await backend.startDiscovery(unitedFilter)
+            do throws(BLEError) {
+                try await backend.startDiscovery(unitedFilter)
+            } catch {
+                discoverers.remove(call.sender)
+                return .failure(.bluez("Failed", "Failed to start discovery"))
+            }
+            // After the answer, as the kernel tells it.
+            Task { changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)]) }
             return .success(MethodReply())
         default:
             guard discoverers.contains(call.sender) else {
@@ -149,7 +169,11 @@ extension FakeBlueZ {
         limits[call.sender] = Limits(
             rssi: call.arguments.first?[key: "RSSI"]?.integer, pathloss: call.arguments.first?[key: "Pathloss"]?.integer
         )
-        if call.arguments.first?[key: "UUIDs"] != nil { serviceFilters.insert(call.sender) }
+        if call.arguments.first?[key: "UUIDs"] != nil {
+            serviceFilters.insert(call.sender)
+        } else {
+            serviceFilters.remove(call.sender)
+        }
         if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
         return .success(MethodReply())
     }

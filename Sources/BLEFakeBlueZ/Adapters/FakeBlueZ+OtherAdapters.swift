@@ -33,6 +33,11 @@ extension FakeBlueZ {
     /// The daemon's part for an adapter. Nil if there is none of that name.
     public func adapter(_ name: String) -> FakeBlueZ? { name == self.name ? self : others[name] }
 
+    /// The number of adapters on which a client has a discovery session.
+    package var discoveringAdapters: Int {
+        (isDiscovering ? 1 : 0) + others.values.count { other in other.assumeIsolated { $0.isDiscovering } }
+    }
+
     /// Takes out another adapter.
     public func removeAdapter(_ name: String) async { await others[name]?.setPresent(false) }
 

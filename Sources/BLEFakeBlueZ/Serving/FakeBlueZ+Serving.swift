@@ -14,6 +14,8 @@ final class FakeServing {
     struct Application {
         let client: String
         let root: String
+        /// Whether its registration has ended, with success.
+        var isRegistered = false
         /// The paths of attributes.
         var paths: [ServedAttribute: String] = [:]
         /// The characteristics that only indicate.
@@ -41,6 +43,8 @@ final class FakeServing {
     struct Advertisement {
         let client: String
         let path: String
+        /// Whether its registration has ended, with success.
+        var isRegistered = false
     }
 
     let backend: SimulatedPeripheralBackend
@@ -63,7 +67,10 @@ extension FakeBlueZ {
 
     /// How many applications and advertisements clients have registered.
     public var servedCounts: (applications: Int, advertisements: Int) {
-        (serving?.applications.count ?? 0, serving?.advertisements.count ?? 0)
+        (
+            serving?.applications.values.count { $0.isRegistered } ?? 0,
+            serving?.advertisements.values.count { $0.isRegistered } ?? 0
+        )
     }
 
     func exportServing() {
@@ -82,18 +89,24 @@ extension FakeBlueZ {
         serving = new
         // Instead of capturing `self`, so that requests stay on the radio's executor, and in order.
         weak let daemon = self
-        try await new.backend.start(
-            PeripheralContext(
-                handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-                read: { (attribute, request) throws(ATTError) in
-                    try await daemon?.readServed(attribute, request) ?? []
-                },
-                write: { (attribute, value, request) throws(ATTError) in
-                    try await daemon?.writeServed(value, to: attribute, request)
-                }, logger: Logger(label: "fake"), clock: radio.clock))
-        new.peripheral = await new.backend.peripheral
-        try await publishListeners(on: new.backend)
-        return new
+        do throws(BLEError) {
+            try await new.backend.start(
+                PeripheralContext(
+                    handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
+                    read: { (attribute, request) throws(ATTError) in
+                        try await daemon?.readServed(attribute, request) ?? []
+                    },
+                    write: { (attribute, value, request) throws(ATTError) in
+                        try await daemon?.writeServed(value, to: attribute, request)
+                    }, logger: Logger(label: "fake"), clock: radio.clock))
+            new.peripheral = await new.backend.peripheral
+            try await publishListeners(on: new.backend)
+            return new
+        } catch {
+            // The adapter is out: the next registration begins anew.
+            if self.serving === new { self.serving = nil }
+            throw error
+        }
     }
 
     /// The daemon has ended, and with it everything that was registered.
@@ -121,7 +134,7 @@ extension FakeBlueZ {
     /// Ends all advertisements, as the daemon does when the kernel drops them.
     public func releaseAdvertisements() async {
         guard let serving else { return }
-        for (number, advertisement) in serving.advertisements {
+        for (number, advertisement) in serving.advertisements where advertisement.isRegistered {
             serving.advertisements[number] = nil
             await serving.backend.stopAdvertising(number)
             _ = await callClient(MethodCall(advertisement.client, advertisement.path, Self.advertisement, "Release"))
@@ -144,19 +157,32 @@ extension FakeBlueZ {
                 return .success(MethodReply())
             }
             guard registered == nil else { return .failure(.bluez("AlreadyExists", "Already Exists")) }
-            let reply = await callClient(MethodCall(call.sender, root, BlueZ.objectManager, "GetManagedObjects"))
-            guard case .dictionary(_, _, let objects)? = reply?.values.first else {
-                return .failure(.bluez("Failed", "No object received"))
-            }
+            // It has its place from now on: the client may leave at any moment, or call again.
             let number = serving.number()
             var application = FakeServing.Application(client: call.sender, root: root)
-            let services = Self.services(objects, number, &application)
-            guard !services.isEmpty else { return .failure(.bluez("Failed", "No object received")) }
             serving.applications[number] = application
-            let rule =
-                "type='signal',sender='\(call.sender)',interface='\(BlueZ.properties)',path_namespace='\(root)'"
-            try? await session?.listen(rule, timeout: timeouts.call)
-            try await serving.backend.register(services, as: number)
+            do throws(BLEError) {
+                let reply = await callClient(MethodCall(call.sender, root, BlueZ.objectManager, "GetManagedObjects"))
+                guard case .dictionary(_, _, let objects)? = reply?.values.first else {
+                    throw BLEError(.failed, "No object received")
+                }
+                let services = Self.services(objects, number, &application)
+                guard !services.isEmpty else { throw BLEError(.failed, "No object received") }
+                let rule =
+                    "type='signal',sender='\(call.sender)',interface='\(BlueZ.properties)',path_namespace='\(root)'"
+                try? await session?.listen(rule, timeout: timeouts.call)
+                guard serving.applications[number] != nil else { throw BLEError(.failed, "the client has left") }
+                serving.applications[number] = application
+                try await serving.backend.register(services, as: number)
+            } catch {
+                serving.applications[number] = nil
+                throw error
+            }
+            guard serving.applications[number] != nil else {
+                await serving.backend.unregister(number)
+                return .failure(.bluez("Failed", "the client has left"))
+            }
+            serving.applications[number]?.isRegistered = true
             return .success(MethodReply())
         } catch {
             return .failure(.bluez("Failed", error.message))
@@ -167,21 +193,25 @@ extension FakeBlueZ {
     private static func services(
         _ objects: [DBusValue: DBusValue], _ number: Int, _ application: inout FakeServing.Application
     ) -> [ServiceDefinition] {
-        func children(_ interface: String, _ parent: (name: String, path: String)?) -> [(String, DBusValue)] {
-            objects.compactMap { path, interfaces in
+        // In the order of their paths, by the paths of their parents; without a parent, all.
+        func grouped(_ interface: String, by parent: String?) -> [String: [(String, DBusValue)]] {
+            let found = objects.compactMap { path, interfaces -> (String, DBusValue)? in
                 guard let path = path.string, let properties = interfaces[key: interface] else { return nil }
-                guard parent == nil || properties[key: parent!.name]?.string == parent!.path else { return nil }
                 return (path, properties)
             }.sorted { $0.0 < $1.0 }
+            guard let parent else { return ["": found] }
+            return Dictionary(grouping: found) { $0.1[key: parent]?.string ?? "" }
         }
+        let characteristicsByParent = grouped(BlueZ.gattCharacteristic, by: "Service")
+        let descriptorsByParent = grouped(BlueZ.gattDescriptor, by: "Characteristic")
         func type(_ properties: DBusValue) -> BluetoothUUID {
             properties[key: "UUID"]?.string.flatMap { BluetoothUUID($0) } ?? BluetoothUUID(0)
         }
-        let all = children(BlueZ.gattService, nil)
+        let all = grouped(BlueZ.gattService, by: nil)[""] ?? []
         var services: [ServiceDefinition] = []
         for (position, service) in all.enumerated() {
             var characteristics: [CharacteristicDefinition] = []
-            for (index, characteristic) in children(BlueZ.gattCharacteristic, ("Service", service.0)).enumerated() {
+            for (index, characteristic) in (characteristicsByParent[service.0] ?? []).enumerated() {
                 let attribute = ServedAttribute(application: number, service: position, characteristic: index)
                 application.paths[attribute] = characteristic.0
                 let flags = characteristic.1[key: "Flags"]?.elements?.compactMap(\.string) ?? []
@@ -190,9 +220,7 @@ extension FakeBlueZ {
                 if characteristic.1[key: "NotifyAcquired"] != nil { application.acquiring.insert(attribute) }
                 if flags.contains("authorize") { application.authorizing.insert(attribute) }
                 var descriptors: [DescriptorDefinition] = []
-                for (place, descriptor) in children(BlueZ.gattDescriptor, ("Characteristic", characteristic.0))
-                    .enumerated()
-                {
+                for (place, descriptor) in (descriptorsByParent[characteristic.0] ?? []).enumerated() {
                     var own = attribute
                     own.descriptor = place
                     application.paths[own] = descriptor.0
@@ -373,7 +401,10 @@ extension FakeBlueZ {
             if name.string == "Value" { value = try? reader.bytes() }
         }
         guard let value else { return }
-        signaledValues.withLock { $0.append(value) }
+        signaledValues.withLock { values in
+            if values.count >= 10_000 { values.removeFirst(values.count / 2) }
+            values.append(value)
+        }
         let signal = FakeServing.Value.signal(value, path: path, client: message.sender.string)
         for adapter in [self] + publishedOthers.withLock(\.self) { adapter.valueArrived(signal) }
     }
@@ -428,18 +459,28 @@ extension FakeBlueZ {
                 return .success(MethodReply())
             }
             guard registered == nil else { return .failure(.bluez("AlreadyExists", "Already Exists")) }
+            // It has its place from now on, as an application has.
+            let number = serving.number()
+            serving.advertisements[number] = FakeServing.Advertisement(client: call.sender, path: path)
             let reply = await callClient(
                 MethodCall(call.sender, path, BlueZ.properties, "GetAll", [.string(Self.advertisement)]))
-            guard let properties = reply?.values.first else {
+            let parameters = reply?.values.first.map { Self.parameters($0) }
+            guard let parameters, parameters.budget().isWithinLimits else {
+                serving.advertisements[number] = nil
                 return .failure(.bluez("Failed", "Failed to parse advertisement."))
             }
-            let parameters = Self.parameters(properties)
-            guard parameters.budget().isWithinLimits else {
-                return .failure(.bluez("Failed", "Failed to parse advertisement."))
+            do throws(BLEError) {
+                guard serving.advertisements[number] != nil else { throw BLEError(.failed, "the client has left") }
+                try await serving.backend.startAdvertising(parameters, as: number)
+            } catch {
+                serving.advertisements[number] = nil
+                throw error
             }
-            let number = serving.number()
-            try await serving.backend.startAdvertising(parameters, as: number)
-            serving.advertisements[number] = FakeServing.Advertisement(client: call.sender, path: path)
+            guard serving.advertisements[number] != nil else {
+                await serving.backend.stopAdvertising(number)
+                return .failure(.bluez("Failed", "the client has left"))
+            }
+            serving.advertisements[number]?.isRegistered = true
             return .success(MethodReply())
         } catch {
             return .failure(
@@ -482,7 +523,8 @@ extension FakeBlueZ {
             localName: properties[key: "LocalName"]?.string, serviceUUIDs: uuids("ServiceUUIDs"),
             solicitedServiceUUIDs: uuids("SolicitUUIDs"),
             serviceData: serviceData("ServiceData"), manufacturerData: manufacturerData("ManufacturerData"),
-            appearance: properties[key: "Appearance"]?.integer.map { Appearance(rawValue: UInt16($0)) },
+            appearance: properties[key: "Appearance"]?.integer.flatMap { UInt16(exactly: $0) }
+                .map { Appearance(rawValue: $0) },
             // 0 stands for no limit.
             duration: properties[key: "Timeout"]?.integer.flatMap { $0 > 0 ? .seconds($0) : nil },
             txPower: properties[key: "TxPower"]?.integer,

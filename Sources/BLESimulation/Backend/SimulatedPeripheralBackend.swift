@@ -20,7 +20,7 @@ extension PeripheralBackend where Self == SimulatedPeripheralBackend {
 /// One host's backend on a simulated radio.
 ///
 /// It runs on the radio's executor, as does its host. The radio's centrals receive its advertisements as one, with the
-/// content of all of them. Like every peripheral of a simulated radio, it has one link at a time.
+/// content of all of them. It has up to eight links at a time.
 public actor SimulatedPeripheralBackend: PeripheralBackend {
     private let radio: SimulatedRadio
     private let adapter: String?
@@ -125,10 +125,12 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 return DescriptorDefinition(
                     descriptor.uuid, isWritable: descriptor.isWritable,
                     onRead: { [place] (request) throws(ATTError) in
-                        try await backend.answer { () throws(ATTError) in try await context.read(place, request) }
+                        try await backend.answer(request) { () throws(ATTError) in
+                            try await context.read(place, request)
+                        }
                     },
                     onWrite: { [place] (value, request) throws(ATTError) in
-                        try await backend.answer { () throws(ATTError) in
+                        try await backend.answer(request) { () throws(ATTError) in
                             try await context.write(place, value, request)
                         }
                     })
@@ -137,7 +139,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 // The radio returns only the requested part.
                 var whole = request
                 whole.offset = 0
-                return try await backend.answer { [whole] () throws(ATTError) in
+                return try await backend.answer(request) { [whole] () throws(ATTError) in
                     try await context.read(attribute, whole)
                 }
             },
@@ -145,7 +147,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 // The radio has joined the parts.
                 var whole = request
                 whole.offset = 0
-                try await backend.answer { [whole] () throws(ATTError) in
+                try await backend.answer(request) { [whole] () throws(ATTError) in
                     try await context.write(attribute, value, whole)
                 }
             },
@@ -164,16 +166,19 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     }
 
     /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
-    fileprivate func admitRequest() async throws(ATTError) -> Bool {
+    fileprivate func admitRequest(_ request: AttributeRequest) async throws(ATTError) -> Bool {
         guard radio.hasFaults.load(ordering: .relaxed) else { return false }
         do throws(BLEError) {
-            return try await radio.admit(.request, at: id, nil)
+            return try await radio.admit(.request, at: id, await radio.port(of: request.central, at: id))
         } catch {
             throw error.attError ?? .unlikelyError
         }
     }
 
-    fileprivate func loseLink() async { await radio.loseLink(id, nil) }
+    fileprivate func loseLink(of central: DeviceID) async {
+        guard let port = await radio.port(of: central, at: id) else { return }
+        await radio.loseLink(id, port)
+    }
 
     /// Logs what the host does at trace level.
     private func trace(_ name: String, _ metadata: @autoclosure () -> Logger.Metadata) {
@@ -331,12 +336,12 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 extension SimulatedPeripheralBackend? {
     /// Has the host answer a request of a central, as the faults allow it.
     fileprivate func answer<Value: Sendable>(
-        _ host: () async throws(ATTError) -> Value
+        _ request: AttributeRequest, _ host: () async throws(ATTError) -> Value
     ) async throws(ATTError) -> Value {
         guard let backend = self else { throw .unlikelyError }
-        let losesLink = try await backend.admitRequest()
+        let losesLink = try await backend.admitRequest(request)
         let value = try await host()
-        if losesLink { await backend.loseLink() }
+        if losesLink { await backend.loseLink(of: request.central) }
         return value
     }
 }

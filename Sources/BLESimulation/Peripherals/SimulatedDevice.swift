@@ -37,8 +37,6 @@ final class SimulatedDevice {
     }
     /// What each of the system's adapters knows of it.
     var records: [String: SimulatedRecord] = [:]
-    /// Whether the peripheral has lost its half of the bond.
-    var hasLostBond = false
 
     /// The advertisement that centrals receive. The default address type is the one that most devices of its transport
     /// have.

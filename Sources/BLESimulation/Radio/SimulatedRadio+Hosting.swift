@@ -58,6 +58,11 @@ extension SimulatedRadio {
         endLink(id, link.port, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
     }
 
+    /// The port of a central that has a link to a host. Nil if there is none.
+    func port(of central: DeviceID, at id: DeviceID?) -> Int? {
+        id.flatMap { peripherals[$0] }?.links.keys.first { Self.central($0) == central }
+    }
+
     /// Reports a link to the host of the peripheral, if it has one.
     func tellHost(_ id: DeviceID, _ port: Int, isConnected: Bool) {
         let central = Self.central(port)

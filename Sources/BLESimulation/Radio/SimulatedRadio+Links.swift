@@ -41,7 +41,7 @@ extension SimulatedRadio {
             return false
         }
         // A bond secures every link from the start.
-        let security = device.hasLostBond ? .open : record.bond?.security ?? .open
+        let security = record.isBondLost ? .open : record.bond?.security ?? .open
         peripherals[id]?.links[port] = SimulatedLink(number: number(), port: port, security: security)
         logger.debug(
             "simulated link made", metadata: ["central": "\(Self.central(port))", "peripheral": "\(id)"])

@@ -9,6 +9,8 @@ struct SimulatedBond {
 /// What an adapter of this machine knows of a peripheral.
 struct SimulatedRecord {
     var bond: SimulatedBond?
+    /// Whether the peripheral has lost its half of the bond.
+    var isBondLost = false
     var isTrusted = false
     var isBlocked = false
 }
@@ -114,6 +116,7 @@ extension SimulatedRadio {
             throw error
         }
         peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].bond = SimulatedBond(security: security)
+        peripherals[id]?.records[adapter(of: port)]?.isBondLost = false
         peripherals[id]?.links[port]?.security = security
     }
 
@@ -196,7 +199,6 @@ extension SimulatedRadio {
             endLink(id, link.port, BLEError(.disconnected, "the link was ended by a call to unpair"))
         }
         device.records[adapter] = nil
-        device.hasLostBond = false
         for token in Array(ports.keys) where ports[token]?.adapter == adapter && ports[token]?.known.remove(id) != nil {
             ports[token]?.handle(.peripheralRemoved(id))
         }
@@ -238,8 +240,9 @@ extension SimulatedRadio {
 
     /// Removes the peripheral's half of the bond, which this machine does not notice.
     func loseBond(_ id: Peripheral.ID) {
-        let hasBond = isPaired(id)
-        peripherals[id]?.hasLostBond = hasBond
+        for (adapter, record) in peripherals[id]?.records ?? [:] where record.bond != nil {
+            peripherals[id]?.records[adapter]?.isBondLost = true
+        }
     }
 }
 

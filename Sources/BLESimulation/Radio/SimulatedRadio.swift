@@ -127,10 +127,24 @@ public actor SimulatedRadio {
     public func add(
         _ definition: PeripheralDefinition, pairing: SimulatedPairing = .justWorks
     ) -> SimulatedPeripheral {
-        var definition = definition
         let id = definition.address.map { Peripheral.ID(rawValue: $0) } ?? unusedID()
         precondition(id.isAddress, "“\(id)” is not a device address, such as F0:F1:F2:F3:F4:F5")
         precondition(peripherals[id] == nil, "the radio already has a peripheral with the address \(id)")
+        return add(definition, as: id, pairing)
+    }
+
+    /// Adds a peripheral unless another has its address, or a host.
+    package func addUnlessTaken(
+        _ definition: PeripheralDefinition, pairing: SimulatedPairing
+    ) -> SimulatedPeripheral? {
+        let id = definition.address.map { Peripheral.ID(rawValue: $0) } ?? unusedID()
+        return peripherals[id] == nil ? add(definition, as: id, pairing) : nil
+    }
+
+    private func add(
+        _ definition: PeripheralDefinition, as id: Peripheral.ID, _ pairing: SimulatedPairing
+    ) -> SimulatedPeripheral {
+        var definition = definition
         definition.address = id.rawValue
         peripherals[id] = SimulatedDevice(definition: definition, pairing: pairing)
         accept(definition.channels, id)

@@ -5,6 +5,9 @@ import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
+import DBus
+import Logging
+import Loop
 import Testing
 
 /// A fake bluetoothd with several adapters, whose programs find each other, and services that change.
@@ -54,6 +57,66 @@ struct FakeAdaptersTests {
         }
         for central in centrals { await central.shutDown() }
         await host.shutDown()
+    }
+
+    @Test func `an adapter that was off is on after a restart, unless it is blocked`() async throws {
+        let world = try await BlueZWorld()
+        let battery = await world.radio.add(.battery())
+        let central = try await world.makeCentral()
+        await world.daemon.setPowered(false)
+        await until { await central.adapterState == .poweredOff }
+        await world.daemon.kill()
+        try await world.daemon.start()
+        await until { await central.adapterState == .poweredOn }
+        _ = try await central.find(battery.id)
+        await world.daemon.setBlocked(true)
+        await world.daemon.setPowered(true)
+        await until { await central.adapterState == .poweredOff }
+        await world.daemon.kill()
+        try await world.daemon.start()
+        await until { await central.adapterState == .poweredOff }
+        await world.daemon.setBlocked(false)
+        await until { await central.adapterState == .poweredOn }
+        await central.shutDown()
+    }
+
+    @Test func `a client that leaves after its adapter was taken out leaves nothing`() async throws {
+        let world = try await BlueZWorld()
+        let lamp = await world.radio.add(Self.definition)
+        var central = try await world.makeCentral()
+        _ = try await central.find(lamp.id).notifications(Self.output)
+        await world.daemon.setPresent(false)
+        await central.shutDown()
+        await world.daemon.setPresent(true)
+        central = try await world.makeCentral()
+        var values = try await central.find(lamp.id).notifications(Self.output, delivery: .socket).makeAsyncIterator()
+        await lamp.notify([4], from: Self.output.key.characteristic)
+        #expect(try await values.next() == [4])
+        await central.shutDown()
+    }
+
+    @Test func `an offset out of range is refused`() async throws {
+        let world = try await BlueZWorld()
+        let lamp = await world.radio.add(Self.definition)
+        let central = try await world.makeCentral()
+        try await central.find(lamp.id).connect()
+        let loop = EventLoop(name: "hostile")
+        let session = BusSession(loop: loop, logger: Logger(label: "hostile"), onSignal: { _ in }, onLoss: {})
+        try await session.open(.address(world.bus.address), timeout: HangLimit.step)
+        let objects = try await session.call(
+            MethodCall("org.bluez", "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"),
+            timeout: HangLimit.step)
+        guard case .dictionary(_, _, let all)? = objects.values.first,
+            let path = all.first(where: { $0.value[key: "org.bluez.GattCharacteristic1"] != nil })?.key.string
+        else { throw BLEError(.failed, "no characteristic") }
+        for offset in [DBusValue.int32(-1), .uint32(70_000), .int64(.min)] {
+            let call = MethodCall(
+                "org.bluez", path, "org.bluez.GattCharacteristic1", "ReadValue", [.options(["offset": offset])])
+            let error = await #expect(throws: DBusError.self) { try await session.call(call, timeout: HangLimit.step) }
+            #expect(error?.name == "org.bluez.Error.InvalidArguments")
+        }
+        await session.close()
+        await central.shutDown()
     }
 
     @Test func `services that change keep the objects of those that do not`() async throws {

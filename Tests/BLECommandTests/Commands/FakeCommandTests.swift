@@ -72,8 +72,19 @@ struct FakeCommandTests {
             }
             try await running.write(#"{"do": "add", "kind": "battery", "address": "F0:F1:F2:F3:F4:F5"}"# + "\n")
             try await running.output.until("F0:F1:F2:F3:F4:F5")
+            for line in [
+                #"{"do": "add", "kind": "battery", "address": "F0:F1:F2:F3:F4:F5"}"#,
+                #"{"do": "add", "kind": "battery", "name": "a\u0000b"}"#,
+                #"{"do": "refuse", "method": "Connect", "error": "no name"}"#,
+                #"{"do": "refuse", "method": "Connect", "message": "a\u0000b"}"#,
+                #"{"do": "power", "on": false, "adapter": "hci7"}"#,
+            ] {
+                try await running.write(line + "\n")
+            }
+            try await running.errors.until(count: 14, "ble: ")
         }
-        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 9, "\(result.errors)")
+        #expect(result.status == 130)
+        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 14, "\(result.errors)")
         #expect(result.errors.contains("did you mean \"drop\"?"))
     }
 
@@ -113,8 +124,10 @@ struct FakeCommandTests {
 
     @Test func `a command that there is not is told`() async throws {
         let result = try await Tool(["fake", "--", "there-is-no-such-command"]).run()
-        #expect(result.status == 64)
+        #expect(result.status == 127)
         #expect(result.errors.contains("there-is-no-such-command"))
+        #expect(try await Tool(["fake", "--", "/etc/passwd"]).run().status == 127)
+        #expect(try await Tool(["fake", "--", "/bin/true"]).run().status == 0)
     }
 
     @Test func `programs meet at a socket with a path`() async throws {

@@ -3,6 +3,7 @@ import BLE
 import BLEFakeBlueZ
 import BLESimulation
 import Subprocess
+import SystemPackage
 
 struct FakeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,7 +14,7 @@ struct FakeCommand: AsyncParsableCommand {
             line of output:
 
                 ble fake -- pytest
-                eval "$(ble fake --peripheral heart-rate-strap | head -1)"
+                ble fake --socket /tmp/radio, then: DBUS_SYSTEM_BUS_ADDRESS=unix:path=/tmp/radio pytest
 
             Needs no privileges, and no Bluetooth. Each line on standard input is a command in JSON, such as \
             {"do": "drop", "peripheral": "Strap"}; with a command to run, or from another program, it is the argument \
@@ -72,11 +73,13 @@ struct FakeCommand: AsyncParsableCommand {
         let output = Output(json: json)
         let minorVersion = try minorVersion()
         let logger = CommonOptions.logger(verbose: verbose)
-        try await Session.finish(output) {
+        // A command gets what is typed on the terminal itself, Ctrl-C, too.
+        try await Session.finish(output, leavesInterrupts: !command.isEmpty) {
             let bus = try await PrivateBus(path: socket)
             let radio = SimulatedRadio(logger: logger)
             let daemon = FakeBlueZ(
-                address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: experimental)
+                address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: experimental,
+                logger: logger)
             if experimental { await daemon.offerMonitors() }
             let world = FakeWorld(radio: radio, daemon: daemon)
             try await world.fill(with: empty ? [] : peripheral.isEmpty ? FakePeripheral.usual : peripheral)
@@ -135,14 +138,17 @@ struct FakeCommand: AsyncParsableCommand {
         var options = PlatformOptions()
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(10))]
         let outcome: TerminationStatus
+        let executable: Executable =
+            command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0])
         do {
             outcome = try await Subprocess.run(
-                .name(command[0]), arguments: Arguments(Array(command.dropFirst())),
+                executable, arguments: Arguments(Array(command.dropFirst())),
                 environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": address]), platformOptions: options,
                 input: .currentStandardInput, output: .currentStandardOutput, error: .currentStandardError
             ).terminationStatus
-        } catch let error as SubprocessError where error.code == .executableNotFound {
-            throw BLEError(.invalidArgument, "the command cannot be run: there is no \(command[0])")
+        } catch is SubprocessError {
+            Output(json: json).note("the command cannot be run: \(command[0].excerpt)")
+            throw ExitCode(127)
         }
         switch outcome {
         case .exited(let status): if status != 0 { throw ExitCode(status) }

@@ -12,6 +12,8 @@ actor FakeWorld {
     private var peripherals: [(name: String?, peripheral: SimulatedPeripheral)] = []
     private var faults: [Int: SimulatedFault] = [:]
     private var isDown = false
+    /// Ends when the last command has been carried out: they are, one after the other.
+    private var last: Task<Void, Never>?
 
     init(radio: SimulatedRadio, daemon: FakeBlueZ) { (self.radio, self.daemon) = (radio, daemon) }
 
@@ -21,10 +23,12 @@ actor FakeWorld {
 
     @discardableResult
     private func add(_ new: FakePeripheral) async throws -> SimulatedPeripheral {
-        if let address = new.definition.address, peripherals.contains(where: { $0.peripheral.id.rawValue == address }) {
-            throw ValidationError("There are two peripherals with the address \(address).")
+        guard new.definition.advertisement.localName?.utf8.contains(0) != true else {
+            throw ValidationError("A name cannot have a zero byte.")
         }
-        let peripheral = await radio.add(new.definition, pairing: new.pairing)
+        guard let peripheral = await radio.addUnlessTaken(new.definition, pairing: new.pairing) else {
+            throw ValidationError("There are two peripherals with the address \(new.definition.address ?? "").")
+        }
         peripherals.append((new.definition.advertisement.localName, peripheral))
         return peripheral
     }
@@ -41,11 +45,21 @@ actor FakeWorld {
         ],
         "release": ["fault"], "calm": ["peripheral"],
         "refuse": ["method", "error", "message", "count"], "hang": ["method"], "answer": [],
-        "kill": [], "start": [], "power": ["on"], "plug": ["on"], "block": ["on"],
+        "kill": [], "start": [], "power": ["on", "adapter"], "plug": ["on", "adapter"], "block": ["on", "adapter"],
     ]
 
-    /// Carries out a command. Throws ``Entry/Mistake`` for one that is wrong.
+    /// Carries out a command, after the earlier ones. Throws ``Entry/Mistake`` for one that is wrong.
     func carryOut(_ line: String) async throws -> JSON {
+        let former = last
+        let task = Task {
+            await former?.value
+            return try await carryOutNow(line)
+        }
+        last = Task { _ = try? await task.value }
+        return try await task.value
+    }
+
+    private func carryOutNow(_ line: String) async throws -> JSON {
         let entry = try Entry(text: Data(line.utf8))
         guard let first = try entry.entries().first(where: { $0.0 == "do" })?.1 else {
             throw entry.mistake("there is no \"do\"")
@@ -59,6 +73,8 @@ actor FakeWorld {
         do {
             return try await carryOut(command)
         } catch let error as ValidationError {
+            throw Entry.Mistake(message: error.message)
+        } catch let error as BLEError {
             throw Entry.Mistake(message: error.message)
         }
     }
@@ -79,10 +95,17 @@ actor FakeWorld {
         case "release": try await release(try command.required("fault"))
         case "calm": try await removeFaults(command)
         case "refuse":
+            let error = command.object["error"]
+            let name = try error?.string() ?? "org.bluez.Error.Failed"
+            if let error,
+                name.wholeMatch(of: /[A-Za-z_]\w*(\.[A-Za-z_]\w*)+/) == nil || !name.utf8.allSatisfy({ $0 < 128 })
+            {
+                throw error.mistake("not the name of an error, such as org.bluez.Error.Failed")
+            }
+            let message = try command.object["message"]?.string() ?? "Failed"
+            guard !message.utf8.contains(0) else { throw Entry.Mistake(message: "a message cannot have a zero byte") }
             await daemon.refuse(
-                try command.required("method").string(),
-                with: try command.object["error"]?.string() ?? "org.bluez.Error.Failed",
-                try command.object["message"]?.string() ?? "Failed",
+                try command.required("method").string(), with: name, message,
                 count: try command.object["count"]?.integer(1...1_000_000) ?? 1)
         case "hang": await daemon.hang(try command.required("method").string())
         case "answer": await daemon.release()
@@ -94,9 +117,9 @@ actor FakeWorld {
             guard isDown else { throw Entry.Mistake(message: "the daemon is running") }
             try await daemon.start()
             isDown = false
-        case "power": await daemon.setPowered(try command.isOn)
-        case "plug": await daemon.setPresent(try command.isOn)
-        case "block": await daemon.setBlocked(try command.isOn)
+        case "power": await (try await adapter(command)).setPowered(try command.isOn)
+        case "plug": await (try await adapter(command)).setPresent(try command.isOn)
+        case "block": await (try await adapter(command)).setBlocked(try command.isOn)
         default: try await change(try peripheral(command), command)
         }
         return .object([:])
@@ -154,6 +177,14 @@ actor FakeWorld {
         return first.peripheral
     }
 
+    /// The adapter that a command names; by default, the first.
+    private func adapter(_ command: Command) async throws -> FakeBlueZ {
+        guard let entry = command.object["adapter"] else { return daemon }
+        let name = try entry.string()
+        guard let adapter = await daemon.adapter(name) else { throw entry.mistake("there is no \(name.excerpt)") }
+        return adapter
+    }
+
     private func state() async -> JSON {
         var list: [JSON] = []
         for (name, peripheral) in peripherals {
@@ -165,7 +196,7 @@ actor FakeWorld {
         }
         return .object([
             "peripherals": .array(list), "isRunning": .bool(!isDown),
-            "isDiscovering": .bool(await daemon.isDiscovering),
+            "isDiscovering": .bool(await daemon.discoveringAdapters > 0),
             "calls": .object(await daemon.calls.mapValues { .int($0) }),
         ])
     }
