@@ -177,8 +177,8 @@ if withBlueZ {
         .tests(
             "BLECommandTests",
             [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLECommand", "BLEFakeBlueZ", "BLEProfiles", "BLESimulation",
-                "BLETestSupport", "BlueZTestSupport", "SmartLock", .subprocess,
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ", "BLEProfiles",
+                "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(
             name: "Benchmarks",

@@ -141,8 +141,8 @@ extension FakeBlueZ {
     }
 
     private func dictionary(_ interfaces: [String: [String: DBusValue]]) -> DBusValue {
-        // The object's own interface comes first: bluetoothctl before 5.70 crashes if an adapter is not the first that it
-        // hears of one.
+        // The object's own interface comes first: bluetoothctl 5.66 crashes if an adapter's is not the first that it
+        // hears of.
         func rank(_ name: String) -> Int {
             [BlueZ.adapter, BlueZ.device].contains(name) ? 0 : name.hasPrefix("org.bluez.") ? 1 : 2
         }

@@ -263,8 +263,8 @@ extension FakeBlueZ {
         }
     }
 
-    /// Whether a request is lost that has failed: it waited for a pairing, which was refused. From 5.67 on, it ends with
-    /// the link and is not answered, and its attribute has a request in progress for as long as its object exists
+    /// Whether a request is lost that has failed: it waited for a pairing, which was refused. From 5.67 on, it ends
+    /// with the link and is not answered, and its attribute has a request in progress for as long as its object exists
     /// (`handle_error_rsp` in the daemon's `src/shared/att.c`).
     func isLost(_ error: BLEError, on id: Peripheral.ID) -> Bool {
         // The client may end the link before the radio has noticed the refusal.

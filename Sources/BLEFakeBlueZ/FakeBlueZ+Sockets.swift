@@ -69,8 +69,8 @@ extension FakeBlueZ {
                 signals: [Self.signal(attribute.path, attribute.interface, ["NotifyAcquired": .boolean(true)])]))
     }
 
-    /// Whether a client has the socket of a characteristic's notifications, or would have it if its call had not been lost
-    /// with the link (`notify_io`).
+    /// Whether a client has the socket of a characteristic's notifications, or would have it if its call had not been
+    /// lost with the link (`notify_io`).
     private func hasNotifySocket(_ place: AttributeID) -> Bool {
         notifySockets[place] != nil || unmadeSockets.contains(place)
     }

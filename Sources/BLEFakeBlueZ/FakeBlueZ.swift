@@ -20,8 +20,8 @@ import Synchronization
 /// one discovery per sender, `InProgress`, its error names, and a changed property for every value that is read. This
 /// behavior was observed on the real daemon; where the contract shows a difference, it is observed again.
 ///
-/// Each object is the part of one adapter. The first one, of `hci0`, is the daemon: it has the daemon's name and agents,
-/// and the others (``addAdapter(_:)``), which live as long as it.
+/// Each object is the part of one adapter. The first one, of `hci0`, is the daemon: it has the daemon's name and
+/// agents, and the others (``addAdapter(_:)``), which live as long as it.
 public actor FakeBlueZ {
     public nonisolated let radio: SimulatedRadio
     private let address: String

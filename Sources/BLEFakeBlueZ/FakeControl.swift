@@ -3,8 +3,8 @@ import DBus
 import Logging
 import Loop
 
-/// The control of a fake bluetoothd, as an object on its bus: `Do(s) → s` of `ble.Fake1`, at the path `/ble/Fake` of the
-/// name `ble.Fake`. It has a connection of its own, so it is there while the daemon is not.
+/// The control of a fake bluetoothd, as an object on its bus: `Do(s) → s` of `ble.Fake1`, at the path `/ble/Fake` of
+/// the name `ble.Fake`. It has a connection of its own, so it is there while the daemon is not.
 public final class FakeControl: Sendable {
     private let session: BusSession
 

@@ -2,7 +2,7 @@ public import BLE
 import BLEBlueZ
 import Subprocess
 import Synchronization
-package import SystemPackage
+import SystemPackage
 import Waiting
 
 #if canImport(Glibc)
@@ -20,7 +20,7 @@ public final class PrivateBus: Sendable {
     public let address: String
     private let path: String?
     /// The bus's configuration, a file without a name, which the daemon reads through this process's descriptor.
-    private let configuration: FileDescriptor
+    private let configuration: CInt
     private let daemon: Mutex<Daemon>
 
     /// A `dbus-daemon` that listens, and the task that waits for its end.
@@ -53,7 +53,7 @@ public final class PrivateBus: Sendable {
         let name = String(UInt64.random(in: .min ... .max), radix: 16)
         address = path.map { "unix:path=\(Self.escaped($0))" } ?? "unix:abstract=ble-\(name)"
         do {
-            configuration = try .unnamedFile(
+            configuration = try UnnamedFile.make(
                 holding: """
                     <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "busconfig.dtd">
                     <busconfig>
@@ -82,7 +82,7 @@ public final class PrivateBus: Sendable {
     deinit {
         stop()
         if let path { unlink(path) }
-        try? configuration.close()
+        close(configuration)
     }
 
     /// Ends the bus at once, as a crash does.
@@ -107,12 +107,12 @@ public final class PrivateBus: Sendable {
     }
 
     /// Returns once the daemon listens.
-    private static func start(_ configuration: FileDescriptor) async throws(BLEError) -> Daemon {
+    private static func start(_ configuration: CInt) async throws(BLEError) -> Daemon {
         // The kernel sends the signal when the *thread* ends that started the program. Subprocess 1.0.2 starts all
         // programs on one thread, which ends with the process; Package.swift requires exactly that version.
         let arguments = [
             "--pdeathsig", "KILL", "--", "dbus-daemon", "--nofork", "--nopidfile", "--print-address",
-            "--config-file=/proc/\(getpid())/fd/\(configuration.rawValue)",
+            "--config-file=/proc/\(getpid())/fd/\(configuration)",
         ]
         let isRunning = SharedFlag()
         let (starts, start) = AsyncStream.makeStream(of: Result<@Sendable () -> Void, BLEError>.self)
@@ -155,15 +155,16 @@ private final class SharedFlag: Sendable {
     func whileSet(_ work: () -> Void) { isSet.withLock { if $0 { work() } } }
 }
 
-extension FileDescriptor {
-    /// A file without a name that holds `text`; its position is at the beginning.
-    package static func unnamedFile(holding text: String) throws -> FileDescriptor {
+/// A file without a name.
+package enum UnnamedFile {
+    /// Returns the descriptor of a file that holds `text`; its position is at the beginning.
+    package static func make(holding text: String) throws -> CInt {
         var path = Array("/tmp/ble-XXXXXX".utf8CString)
         let file = FileDescriptor(rawValue: mkstemp(&path))
         guard file.rawValue >= 0 else { throw Errno(rawValue: errno) }
         unlink(path)
         try file.writeAll(text.utf8)
         try file.seek(offset: 0, from: .start)
-        return file
+        return file.rawValue
     }
 }

@@ -153,8 +153,8 @@ private final class SignalWatch {
     private let received = Received()
     private var sources: [any DispatchSourceSignal] = []
 
-    /// Watches from now on, and ignores the given signals. Until Dispatch has registered a source, its signal ends the process. If it was ignored
-    /// until then, it could be lost.
+    /// Watches from now on, and ignores the given signals. Until Dispatch has registered a source, its signal ends the
+    /// process. If it was ignored until then, it could be lost.
     init(ignoring ignored: Set<Int32>) async {
         for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

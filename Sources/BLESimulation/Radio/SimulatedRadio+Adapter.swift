@@ -56,8 +56,8 @@ extension SimulatedRadio {
         if isRunning { announceState(of: id) }
     }
 
-    /// Blocks or unblocks an adapter, like a kill switch. A blocked adapter is off, and cannot be powered on. Unblocking
-    /// powers it on if it was on before.
+    /// Blocks or unblocks an adapter, like a kill switch. A blocked adapter is off, and cannot be powered on.
+    /// Unblocking powers it on if it was on before.
     ///
     /// - Precondition: The radio has had the adapter.
     public func setBlocked(_ isBlocked: Bool, adapter id: String = "hci0") {

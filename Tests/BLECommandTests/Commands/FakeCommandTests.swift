@@ -113,7 +113,7 @@ struct FakeCommandTests {
 
     @Test(arguments: [
         ["--daemon", "6.1"], ["--daemon", "5.1"], ["--peripheral", "nothing"], ["--empty", "--peripheral", "lamp"],
-        ["--peripheral", "lamp,rssi=loud"], ["--peripheral", "lamp,colour=red"], ["--peripheral", "lamp,address=1"],
+        ["--peripheral", "lamp,rssi=loud"], ["--peripheral", "lamp,size=big"], ["--peripheral", "lamp,address=1"],
         ["--peripheral", "lamp,pairing=never"],
     ])
     func `arguments that are wrong are told`(_ arguments: [String]) async throws {

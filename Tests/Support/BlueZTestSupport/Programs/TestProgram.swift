@@ -71,7 +71,7 @@ public struct TestProgram: Sendable {
         defer { if let step { GuestProgress.shared.end(command: step, "ended") } }
         switch input {
         case .text(let text):
-            let file = try FileDescriptor.unnamedFile(holding: text)
+            let file = try FileDescriptor(rawValue: UnnamedFile.make(holding: text))
             return try await run(input: .fileDescriptor(file, closeAfterSpawningProcess: true), { _ in nil }, body)
         case .writer:
             return try await run(input: .inputWriter, { $0.standardInputWriter }, body)
