@@ -23,7 +23,7 @@ public final class FakeControl: Sendable {
     /// Takes the name on the bus at `address`, and answers calls until ``end()``.
     ///
     /// - Parameter carryOut: carries out a command, and returns its result.
-    /// - Throws: ``BLE/BLEError`` if the bus does not answer or another program has the name.
+    /// - Throws: `BLEError` if the bus does not answer or another program has the name.
     public init(
         address: String, carryOut: @escaping @Sendable (String) async throws(Refusal) -> String
     ) async throws(BLEError) {

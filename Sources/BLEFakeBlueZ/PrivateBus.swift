@@ -47,7 +47,7 @@ public final class PrivateBus: Sendable {
     /// - Parameters:
     ///   - path: the path of the bus's socket; by default, the socket has a random name outside of the file system.
     ///   - policy: who may send what, in the XML of a bus's configuration.
-    /// - Throws: ``BLE/BLEError`` with the code `bluetoothUnavailable` if `dbus-daemon` cannot be started.
+    /// - Throws: `BLEError` with the code `bluetoothUnavailable` if `dbus-daemon` cannot be started.
     public init(path: String? = nil, policy: String = policy()) async throws(BLEError) {
         self.path = path
         let name = String(UInt64.random(in: .min ... .max), radix: 16)

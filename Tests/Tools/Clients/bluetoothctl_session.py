@@ -57,18 +57,22 @@ class Terminal:
             os.execvp('bluetoothctl', ['bluetoothctl'])
         self.text = ''
 
-    def until(self, pattern: str) -> str:
-        """What matches first, in what was not matched before."""
-        end = time.monotonic() + LIMIT
+    def until(self, pattern: str, again: str | None = None) -> str:
+        """What matches first, in what was not matched before. With `again`, this is typed every few seconds: bluetoothd reads
+        a battery after it has resolved the services."""
+        begin = last = time.monotonic()
         while True:
             match = re.search(pattern, self.text)
             if match:
                 self.text = self.text[match.end() :]
                 return match.group()
-            if time.monotonic() > end or not select.select([self.descriptor], [], [], 1)[0]:
-                if time.monotonic() > end:
-                    print(f'not shown: {pattern}\n--- but:\n{self.text}', flush=True)
-                    sys.exit(1)
+            if time.monotonic() - begin > LIMIT:
+                print(f'not shown: {pattern}\n--- but:\n{self.text}', flush=True)
+                sys.exit(1)
+            if again and time.monotonic() - last > 3:
+                last = time.monotonic()
+                self.type(again)
+            if not select.select([self.descriptor], [], [], 1)[0]:
                 continue
             try:
                 arrived = os.read(self.descriptor, 4096)
@@ -91,6 +95,6 @@ terminal.until('not available|has been removed')
 for command, pattern in STEPS:
     if command:
         terminal.type(command)
-    shown = re.sub(r'(char|service)[0-9a-f]{4}', r'\1…', terminal.until(pattern))
+    shown = re.sub(r'(char|service)[0-9a-f]{4}', r'\1…', terminal.until(pattern, command if 'Battery' in pattern else None))
     print(f'{command}: {" ".join(shown.split())}', flush=True)
 terminal.type('quit')
