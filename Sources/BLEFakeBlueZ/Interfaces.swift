@@ -3,6 +3,11 @@ import DBus
 
 /// The interfaces that the fake daemon serves.
 enum Interfaces {
+    /// All of those that have methods that a test refuses or holds up.
+    static let all = [
+        objectManager, adapter, monitorManager, agentManager, gattManager, advertisingManager, device, characteristic,
+        descriptor,
+    ]
     static let objectManager = InterfaceDescription(
         BlueZ.objectManager,
         .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"))

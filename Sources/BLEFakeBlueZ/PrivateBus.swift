@@ -140,8 +140,10 @@ public final class PrivateBus: Sendable {
 
     private static func cannotStart(_ reason: String) -> BLEError {
         BLEError(
-            .bluetoothUnavailable, "the private bus cannot be started: \(reason)",
-            remedy: "Install dbus-daemon and setpriv: the packages dbus and util-linux.")
+            .bluetoothUnavailable, "the private bus cannot be started: \(reason.filter { !$0.isNewline })",
+            remedy: reason.contains("Failed to bind")
+                ? "Choose another path for its socket."
+                : "Install dbus-daemon and setpriv: the packages dbus and util-linux.")
     }
 }
 

@@ -123,6 +123,12 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.subscriberCount(characteristic, id)
     }
 
+    /// The name that it advertises.
+    package var advertisedName: String? { get async { await radio.advertisedName(id) } }
+
+    /// Whether a central can find it, or is connected to it.
+    package var isAdvertisingOrConnected: Bool { get async { await radio.isAdvertisingOrConnected(id) } }
+
     /// Changes the pairing method.
     public func setPairing(_ method: SimulatedPairing) async {
         radio.log(fault: "setPairing", of: id)

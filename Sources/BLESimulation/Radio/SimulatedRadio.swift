@@ -243,6 +243,12 @@ public actor SimulatedRadio {
         hosts.keys.sorted { $0.rawValue < $1.rawValue }.map { SimulatedPeripheral(id: $0, radio: self) }
     }
 
+    func advertisedName(_ id: Peripheral.ID) -> String? { peripherals[id]?.definition.advertisement.localName }
+
+    func isAdvertisingOrConnected(_ id: Peripheral.ID) -> Bool {
+        peripherals[id].map { $0.isAdvertising || !$0.links.isEmpty } == true
+    }
+
     func value(_ uuid: BluetoothUUID, _ id: Peripheral.ID) -> [UInt8]? {
         guard let device = peripherals[id], let handle = device.attributes.handles(of: uuid).first else { return nil }
         return device.attributes.characteristics[handle]?.value

@@ -77,14 +77,15 @@ struct FakeCommandTests {
                 #"{"do": "add", "kind": "battery", "name": "a\u0000b"}"#,
                 #"{"do": "refuse", "method": "Connect", "error": "no name"}"#,
                 #"{"do": "refuse", "method": "Connect", "message": "a\u0000b"}"#,
-                #"{"do": "power", "on": false, "adapter": "hci7"}"#,
+                #"{"do": "power", "on": false, "adapter": "hci7"}"#, #"{"do": "hang", "method": "ReadVale"}"#,
+                #"{"do": "disturb", "event": "read", "effect": "hold", "next": 1, "nth": 2}"#,
             ] {
                 try await running.write(line + "\n")
             }
-            try await running.errors.until(count: 14, "ble: ")
+            try await running.errors.until(count: 16, "ble: ")
         }
         #expect(result.status == 130)
-        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 14, "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 16, "\(result.errors)")
         #expect(result.errors.contains("did you mean \"drop\"?"))
     }
 
@@ -95,6 +96,28 @@ struct FakeCommandTests {
         ]).run()
         #expect(result.output.hasPrefix("\"value\":"), "\(result.output) \(result.errors)")
         #expect(result.status == 7)
+    }
+
+    @Test func `what a program serves is named like the rest`() async throws {
+        let result = try await withFake(["--empty", "--adapters", "2"]) { address, running in
+            let host = try await PeripheralHost(
+                backend: .bluez(adapter: "hci1", bus: address), configuration: .quiet())
+            let central = try await Central(backend: .bluez(adapter: "hci0", bus: address), configuration: .quiet())
+            try await host.withServed(.battery(name: "Ours")) { _ in
+                let remote = try await central.first(matching: .name("Ours"), timeout: HangLimit.step).peripheral
+                try await remote.connect()
+                var events = await remote.connectionEvents().makeAsyncIterator()
+                try await running.write(#"{"do": "drop", "peripheral": "Ours"}"# + "\n")
+                while let event = try await events.next() {
+                    if case .disconnected = event { break }
+                }
+                try await running.write(#"{"do": "state"}"# + "\n")
+                try await running.output.until(#""isServed":true"#)
+            }
+            await central.shutDown()
+            await host.shutDown()
+        }
+        #expect(result.errors == "")
     }
 
     @Test func `a program controls it over the bus`() async throws {

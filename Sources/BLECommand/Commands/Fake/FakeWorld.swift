@@ -79,6 +79,17 @@ actor FakeWorld {
         }
     }
 
+    /// A method of bluetoothd.
+    private func method(_ command: Command) throws -> String {
+        let entry = try command.required("method")
+        let name = try entry.string()
+        guard FakeBlueZ.methods.contains(name) else {
+            let meant = Suggestion.nearest(to: name, in: FakeBlueZ.methods.sorted()).map { "; did you mean \"\($0)\"?" }
+            throw entry.mistake("bluetoothd has no method \"\(name.excerpt)\"" + (meant ?? ""))
+        }
+        return name
+    }
+
     private struct Command {
         let name: String
         let object: [String: Entry]
@@ -105,9 +116,9 @@ actor FakeWorld {
             let message = try command.object["message"]?.string() ?? "Failed"
             guard !message.utf8.contains(0) else { throw Entry.Mistake(message: "a message cannot have a zero byte") }
             await daemon.refuse(
-                try command.required("method").string(), with: name, message,
+                try method(command), with: name, message,
                 count: try command.object["count"]?.integer(1...1_000_000) ?? 1)
-        case "hang": await daemon.hang(try command.required("method").string())
+        case "hang": await daemon.hang(try method(command))
         case "answer": await daemon.release()
         case "kill":
             guard !isDown else { throw Entry.Mistake(message: "the daemon is not running") }
@@ -120,7 +131,7 @@ actor FakeWorld {
         case "power": await (try await adapter(command)).setPowered(try command.isOn)
         case "plug": await (try await adapter(command)).setPresent(try command.isOn)
         case "block": await (try await adapter(command)).setBlocked(try command.isOn)
-        default: try await change(try peripheral(command), command)
+        default: try await change(try await peripheral(command), command)
         }
         return .object([:])
     }
@@ -156,7 +167,9 @@ actor FakeWorld {
             definition = try DefinitionFile(entry).definition
             definition.advertisement.localName = name ?? definition.advertisement.localName
         } else {
-            let kind = try command.required("kind")
+            guard let kind = command.object["kind"] else {
+                throw Entry.Mistake(message: "there is neither a \"kind\" nor a \"definition\"")
+            }
             let known = try kind.choice(ServedName.allCases.map { ($0.rawValue, $0) })
             definition = known.definition(name: name ?? known.defaultName)
         }
@@ -167,11 +180,20 @@ actor FakeWorld {
         return new
     }
 
+    /// The peripherals, with those that programs serve.
+    private func all() async -> [(name: String?, peripheral: SimulatedPeripheral, isServed: Bool)] {
+        var all = peripherals.map { (name: $0.name, peripheral: $0.peripheral, isServed: false) }
+        for served in await radio.hostedPeripherals where await served.isAdvertisingOrConnected {
+            all.append((name: await served.advertisedName, peripheral: served, isServed: true))
+        }
+        return all
+    }
+
     /// The peripheral that a command names, by its address or its name.
-    private func peripheral(_ command: Command) throws -> SimulatedPeripheral {
+    private func peripheral(_ command: Command) async throws -> SimulatedPeripheral {
         let entry = try command.required("peripheral")
         let name = try entry.string()
-        let found = peripherals.filter { $0.name == name || $0.peripheral.id.rawValue == name.uppercased() }
+        let found = await all().filter { $0.name == name || $0.peripheral.id.rawValue == name.uppercased() }
         guard let first = found.first else { throw entry.mistake("there is no peripheral \"\(name.excerpt)\"") }
         guard found.count == 1 else { throw entry.mistake("several peripherals are called \"\(name.excerpt)\"") }
         return first.peripheral
@@ -187,11 +209,12 @@ actor FakeWorld {
 
     private func state() async -> JSON {
         var list: [JSON] = []
-        for (name, peripheral) in peripherals {
+        for (name, peripheral, isServed) in await all() {
             list.append(
                 .object([
                     "id": .string(peripheral.id.rawValue), "name": .optional(name),
                     "isConnected": .bool(await peripheral.isConnected), "isPaired": .bool(await peripheral.isPaired),
+                    "isServed": .bool(isServed),
                 ]))
         }
         return .object([
@@ -211,7 +234,8 @@ actor FakeWorld {
     ]
 
     private func disturb(_ command: Command) async throws -> Int {
-        let target: any SimulatedDisturbance = command.object["peripheral"] == nil ? radio : try peripheral(command)
+        let target: any SimulatedDisturbance =
+            command.object["peripheral"] == nil ? radio : try await peripheral(command)
         let event = try event(command)
         let occurrence = try occurrence(command)
         let effect = try command.required("effect")
@@ -255,6 +279,10 @@ actor FakeWorld {
     }
 
     private func occurrence(_ command: Command) throws -> SimulatedOccurrence {
+        let given = ["next", "nth", "probability"].filter { command.object[$0] != nil }
+        guard given.count < 2 else {
+            throw Entry.Mistake(message: "\"\(given[0])\" and \"\(given[1])\" cannot be combined")
+        }
         if let count = command.object["next"] { return .next(try count.integer(1...Int(Int32.max))) }
         if let number = command.object["nth"] { return .nth(try number.integer(1...Int(Int32.max))) }
         guard let probability = command.object["probability"] else { return .always }
@@ -271,7 +299,7 @@ actor FakeWorld {
         if command.object["peripheral"] == nil {
             await radio.removeFaults()
         } else {
-            await (try peripheral(command)).removeFaults()
+            await (try await peripheral(command)).removeFaults()
         }
     }
 }
