@@ -31,6 +31,7 @@ extension FakeBlueZ {
 
     private func left(_ client: String) async {
         for other in others.values { await other.left(client) }
+        if callers[client] != nil { departed.insert(client) }
         await endServing(of: client)
         await endMonitors(of: client)
         transports[client] = nil

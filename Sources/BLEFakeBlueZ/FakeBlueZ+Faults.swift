@@ -34,7 +34,7 @@ extension FakeBlueZ {
     // MARK: Wrong answers, and none
 
     /// The names of the methods that it has, which it can refuse and not answer.
-    public static let methods = Set(Interfaces.all.flatMap(\.methodNames))
+    public static let methods = Set(Interfaces.all.flatMap(\.methodNames) + ["Set"])
 
     /// The next call of `method`, after those that will already fail, is answered with an error.
     package func fail(_ method: String, _ error: DBusError) { onAll { $0.faults.add(error, to: method) } }

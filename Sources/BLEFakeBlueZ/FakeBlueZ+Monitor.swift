@@ -45,7 +45,7 @@ extension FakeBlueZ {
     /// Releases the monitors that are active, as when the kernel drops them.
     public func releaseMonitors() async {
         let ended = monitors.values
-        monitors = [:]
+        (monitors, monitorRoots) = ([:], [])
         for monitor in ended { await tell(monitor, "Release") }
     }
 
@@ -54,14 +54,17 @@ extension FakeBlueZ {
             return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
         guard call.method == "RegisterMonitor" else {
+            let place = FakeMonitor.Key(client: call.sender, path: root)
+            let isBeginning = monitorRoots.remove(place) != nil
             let ended = monitors.values.filter { $0.root == root && $0.client == call.sender }
+            if isBeginning, ended.isEmpty { return .success(MethodReply()) }
             guard !ended.isEmpty else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
             for monitor in ended { monitors[monitor.key] = nil }
             if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
             Task { for monitor in ended { await self.tell(monitor, "Release") } }
             return .success(MethodReply())
         }
-        guard !monitors.values.contains(where: { $0.root == root && $0.client == call.sender }) else {
+        guard monitorRoots.insert(FakeMonitor.Key(client: call.sender, path: root)).inserted else {
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         }
         let new = await fetch(root, call.sender)
@@ -91,9 +94,12 @@ extension FakeBlueZ {
     }
 
     private func activate(_ monitor: FakeMonitor) async {
+        // The client may have left, or withdrawn it.
+        guard monitorRoots.contains(FakeMonitor.Key(client: monitor.client, path: monitor.root)) else { return }
         guard !refusesMonitors else { return await tell(monitor, "Release") }
         monitors[monitor.key] = monitor
         await tell(monitor, "Activate")
+        guard monitors[monitor.key] != nil, session != nil else { return }
         activations += 1
         if discoverers.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
     }
@@ -105,7 +111,7 @@ extension FakeBlueZ {
     func tellMonitors(_ device: String, _ advertisement: Advertisement) {
         for monitor in monitors.values
         where monitor.companies?.isDisjoint(with: advertisement.manufacturerData.keys) != true {
-            // One that does not answer is not told again, and holds up nobody.
+            // One that does not answer is told again when its time is over, and holds up nobody.
             guard monitors[monitor.key]?.told.insert(device).inserted == true else { continue }
             Task {
                 await tell(monitor, "DeviceFound", .objectPath(device))
@@ -116,6 +122,7 @@ extension FakeBlueZ {
 
     /// A client has left the bus, and its monitors with it.
     func endMonitors(of client: String) async {
+        monitorRoots = monitorRoots.filter { $0.client != client }
         guard monitors.values.contains(where: { $0.client == client }) else { return }
         monitors = monitors.filter { $0.value.client != client }
         if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }

@@ -61,6 +61,9 @@ public actor FakeBlueZ {
     var discoverers: Set<String> = [] { didSet { publishAdapter() } }
     /// The transport that each client has set in its filter, whether it scans or not.
     var transports: [String: Transport] = [:]
+    /// How many calls of each client are being carried out, and which of these clients have left.
+    var callers: [String: Int] = [:]
+    var departed: Set<String> = []
     /// The other limits of each client's filter.
     var limits: [String: Limits] = [:]
     var isPowered = true { didSet { publishAdapter() } }
@@ -70,6 +73,8 @@ public actor FakeBlueZ {
     var isOnUnblocked = false
     /// The monitors of clients.
     var monitors: [FakeMonitor.Key: FakeMonitor] = [:]
+    /// The clients that have registered monitors, with the path of the root.
+    var monitorRoots: Set<FakeMonitor.Key> = []
     /// The number of times that a client has answered the activation of a monitor.
     package var activations = 0
     var offersMonitors = false
@@ -221,6 +226,17 @@ public actor FakeBlueZ {
         let session = BusSession(
             loop: loop, logger: logger,
             onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
+        do {
+            try await begin(session)
+        } catch {
+            self.session = nil
+            for other in others.values { await other.forgetSession() }
+            await session.close()
+            throw error
+        }
+    }
+
+    private func begin(_ session: BusSession) async throws {
         try await session.open(.address(address), timeout: timeouts.call)
         try await session.listen(
             "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: timeouts.call)
@@ -252,7 +268,7 @@ public actor FakeBlueZ {
         self.session = session
         // As `AutoEnable` has it, unless it is blocked.
         isPowered = !isBlocked
-        await radio.setPowered(isPowered, adapter: name)
+        if isPresent { await radio.setPowered(isPowered, adapter: name) }
         export(adapterPath, Interfaces.adapter) { daemon, call in
             await daemon.adapterCall(call)
         } property: { [weak self] name in
@@ -294,7 +310,7 @@ public actor FakeBlueZ {
     /// The daemon has ended, and with it what it has done for an adapter.
     private func endAdapter() async {
         discoverers = []
-        monitors = [:]
+        (monitors, monitorRoots) = ([:], [])
         agents = []
         await endServing()
         let attempts = devices.values.compactMap(\.connecting)
@@ -315,10 +331,11 @@ public actor FakeBlueZ {
         try? await backend.stopDiscovery()
         // An attempt that was cancelled too late has made a link.
         for attempt in attempts { _ = await attempt.value }
-        for peripheral in await backend.knownPeripherals() where peripheral.isConnected {
-            try? await backend.disconnect(peripheral.id)
-        }
+        await backend.endLinks()
     }
+
+    /// Whether it has been started, and not killed.
+    package var isRunning: Bool { session != nil }
 
     /// Whether any client has a discovery session.
     public var isDiscovering: Bool { !discoverers.isEmpty }
@@ -343,7 +360,7 @@ public actor FakeBlueZ {
 
     private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
         // No adapter receives itself.
-        guard session != nil, passesKernel(advertisement), id != serving?.peripheral else { return }
+        guard session != nil, isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
         if let device = devices[id] {
             let shown = shown(advertisement, of: device)
             devices[id]?.advertisement = advertisement

@@ -42,7 +42,8 @@ extension FakeBlueZ {
         self.isPowered = isPowered
         await radio.setPowered(isPowered, adapter: name)
         if !isPowered { discoverers = [] }
-        if isPowered, !monitors.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
+        if isPowered, !monitors.isEmpty { Task { try? await backend.startDiscovery(DiscoveryFilter()) } }
+        guard isPresent else { return }
         changed(adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
 
@@ -52,11 +53,12 @@ extension FakeBlueZ {
         self.isPresent = isPresent
         await radio.setPresent(isPresent, adapter: name)
         if isPresent {
-            isPowered = true
+            isPowered = !isBlocked
+            await radio.setPowered(isPowered, adapter: name)
             return showAdapter()
         }
         discoverers = []
-        monitors = [:]
+        (monitors, monitorRoots) = ([:], [])
         await endServing()
         for device in devices.values {
             device.connecting?.cancel()
@@ -102,11 +104,16 @@ extension FakeBlueZ {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
             // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
-            if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await self.kill() } }
+            if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await first.or(self).kill() } }
             do throws(BLEError) {
                 try await backend.startDiscovery(unitedFilter)
             } catch {
                 discoverers.remove(call.sender)
+                return .failure(.bluez("Failed", "Failed to start discovery"))
+            }
+            guard discoverers.contains(call.sender) else {
+                // The client has left meanwhile, or the adapter is off.
+                if discoverers.isEmpty, monitors.isEmpty { try? await backend.stopDiscovery() }
                 return .failure(.bluez("Failed", "Failed to start discovery"))
             }
             // After the answer, as the kernel tells it.

@@ -78,7 +78,20 @@ extension FakeBlueZ {
         let isAnswered = isWrite && call.arguments.last?[key: "type"]?.string != "command"
         if isAnswered { writing.insert(call.path) }
         defer { if isAnswered { writing.remove(call.path) } }
+        let life = session
+        callers[call.sender, default: 0] += 1
+        defer {
+            callers[call.sender]? -= 1
+            if callers[call.sender] == 0 {
+                callers[call.sender] = nil
+                departed.remove(call.sender)
+            }
+        }
         await waitWhileHanging(call.method)
+        // It may have died meanwhile, or the client has left.
+        guard life != nil, session === life, !departed.contains(call.sender) else {
+            return answer(.failure(.bluez("Failed", "gone")))
+        }
         if let start, pendingStarts.remove(start) == nil { return answer(.failure(.bluez("Failed", "withdrawn"))) }
         count(call.method)
         if let error = faults.takeError(of: call.method) { return answer(.failure(error)) }

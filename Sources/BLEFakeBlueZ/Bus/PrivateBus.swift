@@ -18,7 +18,8 @@ import Waiting
 public final class PrivateBus: Sendable {
     /// The bus's address, in D-Bus's notation, for the variable `DBUS_SYSTEM_BUS_ADDRESS`.
     public let address: String
-    private let path: String?
+    /// The path of its socket, and the file there.
+    private let socketFile: (path: String, number: UInt)?
     /// The bus's configuration, a file without a name, which the daemon reads through this process's descriptor.
     private let configuration: CInt
     private let daemon: Mutex<Daemon>
@@ -49,7 +50,9 @@ public final class PrivateBus: Sendable {
     ///   - policy: who may send what, in the XML of a bus's configuration.
     /// - Throws: `BLEError` with the code `bluetoothUnavailable` if `dbus-daemon` cannot be started.
     public init(path: String? = nil, policy: String = policy()) async throws(BLEError) {
-        self.path = path
+        if let path, Self.isUsed(path) {
+            throw BLEError(.busy, "another bus listens at \(path)", remedy: "Choose another path for the socket.")
+        }
         let name = String(UInt64.random(in: .min ... .max), radix: 16)
         address = path.map { "unix:path=\(Self.escaped($0))" } ?? "unix:abstract=ble-\(name)"
         do {
@@ -66,7 +69,34 @@ public final class PrivateBus: Sendable {
         } catch {
             throw BLEError(.bluetoothUnavailable, "the private bus has no configuration: \(error)")
         }
-        daemon = Mutex(try await Self.start(configuration))
+        do throws(BLEError) {
+            daemon = Mutex(try await Self.start(configuration))
+        } catch {
+            close(configuration)
+            throw error
+        }
+        socketFile = path.flatMap { path in Self.number(path).map { (path, $0) } }
+    }
+
+    /// The number of a file; nil if there is none.
+    private static func number(_ path: String) -> UInt? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? UInt(facts.st_ino) : nil
+    }
+
+    /// Whether a program listens at a path.
+    private static func isUsed(_ path: String) -> Bool {
+        var place = sockaddr_un()
+        place.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: place.sun_path) else { return false }
+        withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: path.utf8) }
+        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(probe) }
+        return withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(probe, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
     }
 
     /// Bytes that an address cannot contain are written as `%` and two digits, as D-Bus's specification says.
@@ -81,7 +111,8 @@ public final class PrivateBus: Sendable {
 
     deinit {
         stop()
-        if let path { unlink(path) }
+        // Another bus may have taken the path.
+        if let socketFile, Self.number(socketFile.path) == socketFile.number { unlink(socketFile.path) }
         close(configuration)
     }
 
@@ -115,12 +146,15 @@ public final class PrivateBus: Sendable {
             "--config-file=/proc/\(getpid())/fd/\(configuration)",
         ]
         let isRunning = SharedFlag()
+        // Ctrl-C on a terminal is for the programs, not for their bus.
+        var options = PlatformOptions()
+        options.createSession = true
         let (starts, start) = AsyncStream.makeStream(of: Result<@Sendable () -> Void, BLEError>.self)
         let end = Task {
             do {
                 let result = try await Subprocess.run(
-                    .name("setpriv"), arguments: Arguments(arguments), input: .none, output: .sequence,
-                    error: .string(limit: 65_536)
+                    .name("setpriv"), arguments: Arguments(arguments), platformOptions: options, input: .none,
+                    output: .sequence, error: .string(limit: 65_536)
                 ) { execution in
                     for try await buffer in execution.standardOutput where buffer.count > 0 {
                         // The address is printed once it listens. Later, its number may be another process's.

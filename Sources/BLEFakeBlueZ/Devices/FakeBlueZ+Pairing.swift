@@ -145,12 +145,17 @@ extension FakeBlueZ {
 
     func pair(_ id: Peripheral.ID, _ sender: String) async -> Result<MethodReply, DBusError> {
         guard let device = devices[id] else { return .failure(.bluez("Failed", "gone")) }
-        guard device.pairing == nil else {
+        guard device.pairing == nil, pairings[id] == nil else {
             return .failure(.bluez("InProgress", "In Progress"))
         }
         if device.isPaired { return .failure(.bluez("AlreadyExists", "Already Exists")) }
-        if !device.isConnected, case .failure(let error) = await connect(id) { return .failure(error) }
-        (pairings[id], lastPairing) = (sender, id)
+        // From now on: another call may come while the link is made.
+        pairings[id] = sender
+        if !device.isConnected, case .failure(let error) = await connect(id) {
+            pairings[id] = nil
+            return .failure(error)
+        }
+        lastPairing = id
         // From 5.81 on (`bt_att_set_security` in `pair_device`).
         if minorVersion >= 81 { devices[id]?.isHeldBack = true }
         let task = Task { () async -> BLEError? in

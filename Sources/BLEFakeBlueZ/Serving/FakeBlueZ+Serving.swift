@@ -105,6 +105,7 @@ extension FakeBlueZ {
         } catch {
             // The adapter is out: the next registration begins anew.
             if self.serving === new { self.serving = nil }
+            await new.backend.shutDown()
             throw error
         }
     }

@@ -91,6 +91,9 @@ public actor SimulatedBackend: CentralBackend {
         }
     }
 
+    /// Ends all links of this central, as the kernel does when bluetoothd is gone. No fault disturbs it.
+    package func endLinks() async { await radio.endLinks(of: port) }
+
     /// Returns the services of the definition.
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         try await perform("discover services", .discover, peripheral) { () throws(BLEError) in

@@ -168,8 +168,10 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
     fileprivate func admitRequest(_ request: AttributeRequest) async throws(ATTError) -> Bool {
         guard radio.hasFaults.load(ordering: .relaxed) else { return false }
+        // Without a link, there is nobody to answer.
+        guard let port = await radio.port(of: request.central, at: id) else { throw .unlikelyError }
         do throws(BLEError) {
-            return try await radio.admit(.request, at: id, await radio.port(of: request.central, at: id))
+            return try await radio.admit(.request, at: id, port)
         } catch {
             throw error.attError ?? .unlikelyError
         }

@@ -1,7 +1,7 @@
 internal import BLE
 internal import Waiting
 
-/// Peripherals advertise while the adapter is on, a central scans, advertising is enabled, and there is no link.
+/// Peripherals advertise while a central scans, advertising is enabled, and they have room for a link.
 ///
 /// One task waits for all advertisements, so that an advertisement does not need a task and a sleep of its own.
 extension SimulatedRadio {

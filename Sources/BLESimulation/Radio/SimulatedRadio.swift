@@ -138,7 +138,7 @@ public actor SimulatedRadio {
         _ definition: PeripheralDefinition, pairing: SimulatedPairing
     ) -> SimulatedPeripheral? {
         let id = definition.address.map { Peripheral.ID(rawValue: $0) } ?? unusedID()
-        return peripherals[id] == nil ? add(definition, as: id, pairing) : nil
+        return peripherals[id] == nil && hosts[id] == nil ? add(definition, as: id, pairing) : nil
     }
 
     private func add(
@@ -338,14 +338,16 @@ public actor SimulatedRadio {
         Set(peripherals.filter { $0.value.records[adapter]?.bond != nil }.keys)
     }
 
+    /// Ends the links of a central.
+    func endLinks(of port: Int) {
+        let ended = BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local)
+        for (id, device) in peripherals where device.links[port] != nil { endLink(id, port, ended) }
+    }
+
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
         failPauses(.shutDown) { $0.port == port }
-        for (id, device) in peripherals where device.links[port] != nil {
-            endLink(
-                id, port,
-                BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
-        }
+        endLinks(of: port)
         for id in peripherals.keys { updateAdvertising(id) }
     }
 

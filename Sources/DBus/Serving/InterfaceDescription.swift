@@ -21,12 +21,12 @@ package struct InterfaceDescription: Sendable {
         return nil
     }
 
-    /// Whether a property can be written; nil if there is no such property.
     /// The names of its methods.
     package var methodNames: [String] {
         members.compactMap { if case .method(let name, _, _) = $0 { name } else { nil } }
     }
 
+    /// Whether a property can be written; nil if there is no such property.
     func property(_ name: String) -> Bool? {
         for case .property(name, _, let isWritable) in members { return isWritable }
         return nil

@@ -95,6 +95,53 @@ struct FakeAdaptersTests {
         await central.shutDown()
     }
 
+    @Test func `a call that hangs does not outlive its daemon, nor its client`() async throws {
+        let world = try await BlueZWorld()
+        func client() async throws -> BusSession {
+            let session = BusSession(
+                loop: EventLoop(name: "client"), logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() },
+                onSignal: { _ in }, onLoss: {})
+            try await session.open(.address(world.bus.address), timeout: HangLimit.step)
+            return session
+        }
+        let start = MethodCall("org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "StartDiscovery")
+        let first = try await client()
+        await world.daemon.hang("StartDiscovery")
+        let hanging = Task { try await first.call(start, timeout: HangLimit.step) }
+        await world.daemon.untilHung()
+        await world.daemon.kill()
+        await #expect(throws: DBusError.self) { try await hanging.value }
+        try await world.daemon.start()
+        #expect(await !world.daemon.isDiscovering)
+        await world.daemon.hang("StartDiscovery")
+        let second = try await client()
+        let leaving = Task { try await second.call(start, timeout: HangLimit.step) }
+        await world.daemon.untilHung()
+        await second.close()
+        await #expect(throws: DBusError.self) { try await leaving.value }
+        // The daemon has noticed it once another call was answered that came later.
+        _ = try await first.call(
+            MethodCall("org.bluez", "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"),
+            timeout: HangLimit.step)
+        await world.daemon.release()
+        await until { await world.daemon.hungCount == 0 }
+        #expect(await !world.daemon.isDiscovering)
+        await first.close()
+    }
+
+    @Test func `a blocked adapter that is plugged in again is off`() async throws {
+        let world = try await BlueZWorld()
+        let central = try await world.makeCentral()
+        await world.daemon.setBlocked(true)
+        await world.daemon.setPresent(false)
+        await until { await central.adapterState == .unavailable }
+        await world.daemon.setPresent(true)
+        await until { await central.adapterState == .poweredOff }
+        await world.daemon.setBlocked(false)
+        await until { await central.adapterState == .poweredOn }
+        await central.shutDown()
+    }
+
     @Test func `an offset out of range is refused`() async throws {
         let world = try await BlueZWorld()
         let lamp = await world.radio.add(Self.definition)

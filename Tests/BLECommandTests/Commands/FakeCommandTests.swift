@@ -160,6 +160,25 @@ struct FakeCommandTests {
             let central = try await Central(backend: .bluez(bus: address), configuration: .quiet())
             _ = try await central.first(matching: .name("Strap"), timeout: HangLimit.step)
             await central.shutDown()
+            let second = try await Tool(["fake", "--socket", path]).run()
+            #expect(second.status == 75)
+            #expect(FileManager.default.fileExists(atPath: path))
+        }
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `what a command waits for can be let go`() async throws {
+        _ = try await withFake(["--peripheral", Self.strap]) { address, running in
+            let central = try await Central(backend: .bluez(bus: address), configuration: .quiet())
+            let strap = try await central.first(matching: .name("Strap"), timeout: HangLimit.step).peripheral
+            try await strap.connect()
+            try await running.write(#"{"do": "disturb", "event": "disconnect", "effect": "hold"}"# + "\n")
+            // The kernel ends the links of a bluetoothd that has died; no fault holds it up.
+            try await running.write(#"{"do": "kill"}"# + "\n")
+            try await running.write(#"{"do": "start"}"# + "\n")
+            try await running.write(#"{"do": "state"}"# + "\n")
+            try await running.output.until(#""isRunning":true"#)
+            await central.shutDown()
         }
     }
 }

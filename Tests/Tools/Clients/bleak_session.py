@@ -150,6 +150,7 @@ class Session:
     async def use(self) -> None:
         await self.conversation.begin()
         agent = await Agent().register()
+        await forget()
         await self.conversation.part()
         self.conversation.reset()
         await get_global_bluez_manager()

@@ -62,6 +62,8 @@ LEFT_OUT = {
 }
 # What an advertisement changes.
 ADVERTISED = {'RSSI', 'TxPower', 'Name', 'Alias', 'UUIDs', 'ManufacturerData', 'ServiceData', 'AdvertisingFlags'}
+# What bluetoothd knows besides the strap, from earlier programs.
+OTHERS = re.compile(r'/org/bluez/(hci[1-9]|hci0/dev_(?!F0_F1_F2_F3_F4_F5))')
 # The services of the Attribute Protocol itself, which definitions need not have.
 GENERIC = {'00001800', '00001801'}
 
@@ -209,7 +211,7 @@ class Conversation:
             self._labels.setdefault(path, label)
 
     def _path(self, path: str) -> str | None:
-        return self._labels.get(path, path)
+        return None if OTHERS.match(path) else self._labels.get(path, path)
 
     def _value(self, value: Any, name: str | None = None, of: str | None = None) -> str:
         if isinstance(value, Variant):

@@ -11,9 +11,10 @@ actor FakeWorld {
     /// In the order in which they came.
     private var peripherals: [(name: String?, peripheral: SimulatedPeripheral)] = []
     private var faults: [Int: SimulatedFault] = [:]
-    private var isDown = false
-    /// Ends when the last command has been carried out: they are, one after the other.
+    /// Ends when the last of the commands has been carried out that are carried out one after the other: those that
+    /// begin and end what lasts. The others let go on what these may wait for.
     private var last: Task<Void, Never>?
+    private static let ordered: Set<String> = ["add", "remove", "kill", "start", "power", "plug", "block"]
 
     init(radio: SimulatedRadio, daemon: FakeBlueZ) { (self.radio, self.daemon) = (radio, daemon) }
 
@@ -50,13 +51,20 @@ actor FakeWorld {
 
     /// Carries out a command, after the earlier ones. Throws ``Entry/Mistake`` for one that is wrong.
     func carryOut(_ line: String) async throws -> JSON {
+        guard let entry = try? Entry(text: Data(line.utf8)), case .object(let keys) = entry.json,
+            case .string(let name)? = keys["do"], Self.ordered.contains(name)
+        else { return try await carryOutNow(line) }
         let former = last
         let task = Task {
             await former?.value
             return try await carryOutNow(line)
         }
         last = Task { _ = try? await task.value }
-        return try await task.value
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     private func carryOutNow(_ line: String) async throws -> JSON {
@@ -72,10 +80,14 @@ actor FakeWorld {
         let command = Command(name: name, object: try entry.object(keys + ["do"]))
         do {
             return try await carryOut(command)
+        } catch let mistake as Entry.Mistake {
+            throw mistake
         } catch let error as ValidationError {
             throw Entry.Mistake(message: error.message)
         } catch let error as BLEError {
             throw Entry.Mistake(message: error.message)
+        } catch {
+            throw Entry.Mistake(message: "\(error)")
         }
     }
 
@@ -121,13 +133,11 @@ actor FakeWorld {
         case "hang": await daemon.hang(try method(command))
         case "answer": await daemon.release()
         case "kill":
-            guard !isDown else { throw Entry.Mistake(message: "the daemon is not running") }
-            isDown = true
+            guard await daemon.isRunning else { throw Entry.Mistake(message: "the daemon is not running") }
             await daemon.kill()
         case "start":
-            guard isDown else { throw Entry.Mistake(message: "the daemon is running") }
+            guard await !daemon.isRunning else { throw Entry.Mistake(message: "the daemon is running") }
             try await daemon.start()
-            isDown = false
         case "power": await (try await adapter(command)).setPowered(try command.isOn)
         case "plug": await (try await adapter(command)).setPresent(try command.isOn)
         case "block": await (try await adapter(command)).setBlocked(try command.isOn)
@@ -139,7 +149,14 @@ actor FakeWorld {
     /// What is done to one peripheral.
     private func change(_ peripheral: SimulatedPeripheral, _ command: Command) async throws {
         switch command.name {
-        case "remove":
+        case "remove", "services":
+            guard peripherals.contains(where: { $0.peripheral.id == peripheral.id }) else {
+                throw Entry.Mistake(message: "a program serves the peripheral, and only the program can change that")
+            }
+            if command.name == "services" {
+                let definition = try DefinitionFile(try command.required("definition")).definition
+                return await peripheral.setServices(definition.services)
+            }
             await peripheral.remove()
             peripherals.removeAll { $0.peripheral.id == peripheral.id }
         case "value":
@@ -153,8 +170,6 @@ actor FakeWorld {
         case "rssi": await peripheral.play([(0, try command.required("rssi").integer(-127...20))])
         case "advertising": await peripheral.setAdvertising(try command.isOn)
         case "links": await peripheral.setAcceptsLinks(try command.isOn)
-        case "services":
-            await peripheral.setServices(try DefinitionFile(try command.required("definition")).definition.services)
         case "unbond": await peripheral.loseBond()
         default: await peripheral.dropLink()
         }
@@ -218,7 +233,7 @@ actor FakeWorld {
                 ]))
         }
         return .object([
-            "peripherals": .array(list), "isRunning": .bool(!isDown),
+            "peripherals": .array(list), "isRunning": .bool(await daemon.isRunning),
             "isDiscovering": .bool(await daemon.discoveringAdapters > 0),
             "calls": .object(await daemon.calls.mapValues { .int($0) }),
         ])
