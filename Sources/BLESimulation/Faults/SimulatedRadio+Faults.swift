@@ -94,7 +94,7 @@ extension SimulatedRadio {
     ) async throws(BLEError) -> Bool {
         try await endure(
             disturbances(of: kind, at: peripheral, handle: handle), at: peripheral, port,
-            lossEndsAfter: Self.timeLimit(of: kind))
+            link: linkNumber(peripheral, port), lossEndsAfter: Self.timeLimit(of: kind))
     }
 
     /// Admits a write without response. Returns whether it arrives, and whether the link is lost after it.
@@ -103,7 +103,8 @@ extension SimulatedRadio {
         let disturbances = disturbances(of: .write, at: attribute.peripheral, handle: attribute.handle)
         let end = disturbances.firstIndex { if case .fail = $0.effect { true } else { $0.isLoss } }
         let losesLink = try await endure(
-            disturbances[..<(end ?? disturbances.endIndex)], at: attribute.peripheral, port)
+            disturbances[..<(end ?? disturbances.endIndex)], at: attribute.peripheral, port,
+            link: linkNumber(attribute.peripheral, port))
         return (end == nil, losesLink)
     }
 
@@ -117,18 +118,21 @@ extension SimulatedRadio {
 
     /// Lets disturbances happen that come before an event. Returns whether the link is lost after it.
     ///
-    /// - Parameter limit: after which time a lost event fails with `timedOut`. Nil if only its link ends it.
+    /// - Parameters:
+    ///   - link: the number of the link that the event is on. Nil if it is on none.
+    ///   - limit: after which time a lost event fails with `timedOut`. Nil if only its link ends it.
     func endure(
         _ disturbances: some Sequence<FaultPlan.Disturbance>, at peripheral: Peripheral.ID?, _ port: Int?,
-        lossEndsAfter limit: Duration? = nil
+        link: Int? = nil, lossEndsAfter limit: Duration? = nil
     ) async throws(BLEError) -> Bool {
         var losesLink = false
         for disturbance in disturbances where !faults.isRemoved(disturbance.fault) {
             switch disturbance.effect {
-            case .delay(let duration): try await pause(disturbance.fault, peripheral, port, for: duration)
-            case .hold: try await pause(disturbance.fault, peripheral, port)
+            case .delay(let duration):
+                try await pause(disturbance.fault, peripheral, port, link: link, for: duration)
+            case .hold: try await pause(disturbance.fault, peripheral, port, link: link)
             case .ignore:
-                try await pause(disturbance.fault, peripheral, port, for: limit, isLoss: true)
+                try await pause(disturbance.fault, peripheral, port, link: link, for: limit, isLoss: true)
                 throw BLEError(.timedOut, "there was no answer")
             case .fail(let error): throw error
             case .dropLink(isBefore: true):
@@ -147,8 +151,13 @@ extension SimulatedRadio {
 
     /// Waits for a duration, or until the fault is released, the link ends, or the caller gives up.
     private func pause(
-        _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, for duration: Duration? = nil, isLoss: Bool = false
+        _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, link: Int?, for duration: Duration? = nil,
+        isLoss: Bool = false
     ) async throws(BLEError) {
+        // A call within the actor may let others have their turn before it is here.
+        guard isLoss || !faults.isRemoved(fault) else { return }
+        if let port, ports[port] == nil { throw .shutDown }
+        if let link, linkNumber(peripheral, port) != link { throw Self.linkLost }
         let pause = Pause(peripheral: peripheral, port: port, fault: fault, isLoss: isLoss)
         let token = number()
         pauses[token] = pause
@@ -170,6 +179,11 @@ extension SimulatedRadio {
     func loseLink(_ peripheral: Peripheral.ID?, _ port: Int?) {
         guard let peripheral else { return }
         if let port { endLink(peripheral, port, Self.linkLost) } else { endLinks(peripheral, Self.linkLost) }
+    }
+
+    func linkNumber(_ peripheral: Peripheral.ID?, _ port: Int?) -> Int? {
+        guard let peripheral, let port else { return nil }
+        return peripherals[peripheral]?.links[port]?.number
     }
 
     private func hasLink(_ peripheral: Peripheral.ID, _ port: Int?) -> Bool {
@@ -218,7 +232,8 @@ extension SimulatedRadio {
     private func sendOutgoing(_ device: SimulatedDevice, _ id: Peripheral.ID, _ number: Int, _ port: Int) async {
         while let link = device.links[port], link.number == number, let next = link.outgoing.first {
             do throws(BLEError) {
-                let losesLink = try await endure(next.disturbances.prefix { !$0.isLoss }, at: id, port)
+                let losesLink = try await endure(
+                    next.disturbances.prefix { !$0.isLoss }, at: id, port, link: number)
                 guard device.links[port]?.number == number else { return }
                 if next.disturbances.contains(where: \.isLoss) {
                     if let arrival = next.arrival { device.links[port]?.unanswered.append(arrival) }

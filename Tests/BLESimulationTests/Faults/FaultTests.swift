@@ -68,6 +68,30 @@ import Testing
         try await takes(.milliseconds(1250)) { [peripheral] in try await peripheral.pair() }
     }
 
+    @Test func `a fault that is released, and a link that ends, as the fault begins hold up nothing`() async throws {
+        let (radio, device) = (world.radio, device)
+        let fault = SharedValue<SimulatedFault?>(nil)
+        for ends in [false, true] {
+            try await peripheral.connect()
+            let held = await device.hold(
+                .read,
+                .while {
+                    // Has its turn among the steps of the radio, before the read that is being decided about goes on.
+                    Task(executorPreference: radio.taskExecutor) {
+                        if ends { await device.dropLink() } else { await fault.value?.release() }
+                    }
+                    return true
+                })
+            fault.change { $0 = held }
+            let result = await Result { [peripheral] in try await peripheral.read(Self.level) }
+            if ends {
+                #expect((result.failure as? BLEError)?.code == .disconnected)
+            } else {
+                #expect(try result.get() == 7)
+            }
+        }
+    }
+
     @Test func `requests fail with the given error, as often as given`() async throws {
         try await peripheral.connect()
         let fault = await device.fail(.read(of: Self.level), .next(2), with: .insufficientResources)
@@ -263,5 +287,15 @@ import Testing
         await world.radio.removeFaults()
         #expect(try await peripheral.read(Self.level) == 7)
         try await peripheral.write(1, to: Self.level)
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+
+    fileprivate var failure: (any Error)? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }
