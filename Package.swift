@@ -16,6 +16,7 @@ let package = Package(
         .library("BLEFeatures"),
         .library("BLEObservation"),
         .library("BLEProfiles"),
+        .library("BLERecording"),
         .library("BLESimulation"),
         .library("BLETesting"),
     ],
@@ -57,6 +58,8 @@ let package = Package(
         .module("BLESimulation", ["BLE", "Waiting", .log]),
         // What tests of a program on a simulated radio need besides.
         .module("BLETesting", ["BLE", "BLESimulation", "Waiting", .log]),
+        // What happens at the seam of a central or a host, as a file, and the radio that does it again.
+        .module("BLERecording", ["BLE", "BLESimulation", .log]),
         // The behavior that all backends must have, as a test suite.
         .module("BLEBackendTesting", ["BLE", "BLEProfiles", "BLESimulation", "Waiting", .log]),
 
@@ -86,6 +89,12 @@ let package = Package(
         .tests(
             "BLESimulationTests",
             ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
+        .tests(
+            "BLERecordingTests",
+            [
+                "BLE", "BLEBackendTesting", "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport",
+                "BLETesting", .log,
+            ]),
         .testTarget(
             name: "SmartLockTests",
             dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETesting"],
@@ -139,7 +148,7 @@ if withBlueZ {
             name: "BLECommand",
             dependencies: [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEFakeBlueZ", "BLEProfiles",
-                "BLESimulation", "Waiting",
+                "BLERecording", "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .log, .argumentParser, .subprocess, .systemPackage,
@@ -178,7 +187,7 @@ if withBlueZ {
             "BLECommandTests",
             [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ", "BLEProfiles",
-                "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock", .subprocess,
+                "BLERecording", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock", .subprocess,
             ]),
         .executableTarget(
             name: "Benchmarks",

@@ -1,5 +1,4 @@
 import BLE
-import BLESimulation
 import BLETestSupport
 import BLEBackendTesting
 import Testing
@@ -11,30 +10,4 @@ struct SimulationContractTests {
     func contract(_ item: BackendContract) async throws {
         try await item.check(await SimulatedPeer())
     }
-}
-
-/// The contract's peripheral on a simulated radio.
-private struct SimulatedPeer: SimulatedStrapPeer {
-    let strap = SimulatedStrap()
-    private let radio = SimulatedRadio()
-    let peripheral: SimulatedPeripheral
-    var systemProperties: [String: SystemValue]? { EchoStrap.systemProperties }
-
-    init() async {
-        peripheral = await radio.add(strap.definition)
-    }
-
-    func makeCentral(_ configuration: Central.Configuration) async throws -> Central {
-        try await Central(backend: .simulated(radio), configuration: configuration)
-    }
-
-    func stopNotifications(_ service: UInt16, _ characteristic: UInt16) async {
-        await peripheral.stopChannels(of: EchoStrap.output.key.characteristic)
-    }
-
-    func stopBluetooth() async { await radio.stop() }
-    func restartBluetooth() async { await radio.restart() }
-    func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }
-    func unplug() async { await radio.setPresent(false) }
-    func plug() async { await radio.setPresent(true) }
 }

@@ -21,7 +21,7 @@ public struct KnownPeripheral: Hashable, Codable, Sendable {
 }
 
 /// The filter of a backend's discovery. A backend may report more; the central filters again.
-public struct DiscoveryFilter: Hashable, Sendable {
+public struct DiscoveryFilter: Hashable, Codable, Sendable {
     /// Only peripherals that advertise at least one of these services. Empty for all peripherals.
     public var services: Set<BluetoothUUID>
     /// Only peripherals with at least this signal strength, in dBm. Nil for any strength.

@@ -29,7 +29,7 @@ struct BLECommand: AsyncParsableCommand {
             BatteryCommand.self,
             InfoCommand.self,
             PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, FakeCommand.self,
-            NumbersCommand.self,
+            RecordCommand.self, DiffCommand.self, ConvertCommand.self, NumbersCommand.self,
         ] + deviceCommands)
 
     /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything

@@ -1,7 +1,9 @@
 import ArgumentParser
 import BLE
 import BLEBlueZ
+import BLERecording
 import BLESimulation
+import FoundationEssentials
 import Logging
 
 enum BackendName: String, ExpressibleByArgument, CaseIterable {
@@ -25,13 +27,24 @@ struct CommonOptions: ParsableArguments {
             "The maximum time for each step: finding, connecting, an operation.", valueName: "seconds"))
     var timeout = 20.0
 
+    @Option(help: ArgumentHelp("Record everything between this command and Bluetooth.", valueName: "file"))
+    var record: String?
+
+    @Option(help: ArgumentHelp("Simulate the peripherals of a recording.", valueName: "file"))
+    var replay: String?
+
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Log to standard error; -vv also logs each operation and value.")
     var verbose: Int
 
-    func validate() throws { _ = try Self.duration(timeout) }
+    func validate() throws {
+        _ = try Self.duration(timeout)
+        guard replay == nil || (adapter == nil && bus == nil) else {
+            throw ValidationError("--replay needs no Bluetooth: remove --adapter and --bus.")
+        }
+    }
 
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
 
@@ -53,34 +66,61 @@ struct CommonOptions: ParsableArguments {
         return logger
     }
 
+    /// Creates the recorder that the options ask for.
+    func makeRecorder() throws(BLEError) -> Recorder? {
+        guard let record else { return nil }
+        return try Recorder(path: record)
+    }
+
     /// Creates a central according to the options.
     ///
     /// - Parameter waits: whether to wait until Bluetooth is available.
-    func makeCentral(pairing: PairingBehavior = .justWorks, waits: Bool = false) async throws -> Central {
+    func makeCentral(
+        pairing: PairingBehavior = .justWorks, waits: Bool = false, recorder: Recorder? = nil
+    ) async throws -> Central {
         let configuration = Central.Configuration(
             connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,
             waitsForBluetooth: waits, logger: Self.logger(verbose: verbose), pairing: pairing)
+        func central(_ backend: some CentralBackend) async throws -> Central {
+            guard let recorder else { return try await Central(backend: backend, configuration: configuration) }
+            return try await Central(backend: .recording(backend, to: recorder), configuration: configuration)
+        }
+        if let replay {
+            let radio = try await SimulatedRadio(
+                replaying: RecordingFile.read(replay), clock: CommandClock.current, logger: configuration.logger)
+            return try await central(.simulated(radio))
+        }
         switch backend {
-        case .bluez:
-            return try await Central(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
+        case .bluez: return try await central(.bluez(adapter: adapter, bus: bus))
         case .simulated:
-            let radio = await SimulatedRadio.demonstration(logger: configuration.logger)
-            return try await Central(backend: .simulated(radio), configuration: configuration)
+            if let shared = SharedRadio.address {
+                return try await central(.bluez(adapter: adapter, bus: shared))
+            }
+            return try await central(.simulated(await SimulatedRadio.demonstration(logger: configuration.logger)))
         }
     }
 
     /// Creates a host according to the options.
     ///
     /// - Parameter pairing: answers the pairings that centrals begin. Nil if another program answers them.
-    func makeHost(pairing: PairingAgent? = nil) async throws -> PeripheralHost {
+    func makeHost(pairing: PairingAgent? = nil, recorder: Recorder? = nil) async throws -> PeripheralHost {
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))
+        func host(_ backend: some PeripheralBackend) async throws -> PeripheralHost {
+            guard let recorder else { return try await PeripheralHost(backend: backend, configuration: configuration) }
+            return try await PeripheralHost(backend: .recording(backend, to: recorder), configuration: configuration)
+        }
+        guard replay == nil else {
+            throw ValidationError("--replay has peripherals, and no centrals that could use this one: remove it.")
+        }
         switch backend {
-        case .bluez:
-            return try await PeripheralHost(backend: .bluez(adapter: adapter, bus: bus), configuration: configuration)
+        case .bluez: return try await host(.bluez(adapter: adapter, bus: bus))
         case .simulated:
-            let radio = SimulatedRadio(clock: CommandClock.current, logger: configuration.logger)
-            return try await PeripheralHost(backend: .simulated(radio), configuration: configuration)
+            if let shared = SharedRadio.address {
+                return try await host(.bluez(adapter: adapter ?? SharedRadio.hostAdapter, bus: shared))
+            }
+            return try await host(
+                .simulated(SimulatedRadio(clock: CommandClock.current, logger: configuration.logger)))
         }
     }
 }

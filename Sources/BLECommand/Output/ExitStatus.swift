@@ -1,4 +1,5 @@
 import BLE
+import BLERecording
 
 #if DeviceCommands
     import BLEFeatures
@@ -40,7 +41,7 @@ enum ExitStatus {
         ),
         (69, [.bluetoothUnavailable], "bluetoothd or the bus is not running"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
-        (74, [], "a file could not be read or written"),
+        (74, [.recordingFailed], "a file could not be read or written"),
         (75, [.busy, .requestInProgress], "another program uses the resource"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
         (124, [.timedOut], "the operation took too long"),
@@ -63,7 +64,7 @@ enum ExitStatus {
 
     /// The table of statuses, for the help text.
     static var table: String {
-        ([(success, "done"), (somethingIsWrong, "ble doctor has found something wrong")]
+        ([(success, "done"), (somethingIsWrong, "ble doctor has found something wrong, or ble diff a difference")]
             + rows.map { ($0.status, $0.meaning) })
             .map { status, meaning in
                 let number = String(status)

@@ -42,6 +42,43 @@ extension JSON {
         return text
     }
 
+    /// The value on several lines, for people who edit it.
+    var indented: String {
+        var text = ""
+        write(to: &text, indentedBy: "")
+        return text
+    }
+
+    private func write(to text: inout String, indentedBy indent: String) {
+        let inner = indent + "  "
+        switch self {
+        case .array(let values) where !values.isEmpty && values.contains(where: \.isNested):
+            text += "["
+            for (index, value) in values.enumerated() {
+                text += (index > 0 ? ",\n" : "\n") + inner
+                value.write(to: &text, indentedBy: inner)
+            }
+            text += "\n\(indent)]"
+        case .object(let values) where !values.isEmpty:
+            text += "{"
+            for (index, entry) in values.sorted(by: { $0.key < $1.key }).enumerated() {
+                text += (index > 0 ? ",\n" : "\n") + inner
+                Self.write(entry.key, to: &text)
+                text += ": "
+                entry.value.write(to: &text, indentedBy: inner)
+            }
+            text += "\n\(indent)}"
+        default: write(to: &text)
+        }
+    }
+
+    private var isNested: Bool {
+        switch self {
+        case .array, .object: true
+        default: false
+        }
+    }
+
     private func write(to text: inout String) {
         switch self {
         case .null: text += "null"

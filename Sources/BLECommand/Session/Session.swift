@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLERecording
 import Dispatch
 import Synchronization
 
@@ -29,16 +30,21 @@ enum Session {
     ) async throws {
         try await run(
             Output(json: options.json), outage: outage,
-            open: { try await options.makeCentral(pairing: pairing, waits: outage == .isWaitedFor) }, work: work)
+            open: {
+                let recorder = try options.makeRecorder()
+                let central = try await options.makeCentral(
+                    pairing: pairing, waits: outage == .isWaitedFor, recorder: recorder)
+                return (central, recorder)
+            }, work: work)
     }
 
     /// Runs the work with any central.
     static func run(
-        _ output: Output, outage: Outage, open: @escaping @Sendable () async throws -> Central,
+        _ output: Output, outage: Outage, open: @escaping @Sendable () async throws -> (Central, Recorder?),
         work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
         try await finish(output) {
-            let central = try await output.progress.during("Starting Bluetooth", open)
+            let (central, recorder) = try await output.progress.during("Starting Bluetooth", open)
             let result: Result<Void, any Error>
             do {
                 result = .success(try await watch(central, outage, output) { try await work(central, output) })
@@ -46,7 +52,7 @@ enum Session {
                 result = .failure(error)
             }
             await Task { await output.progress.during("Disconnecting") { await central.shutDown() } }.value
-            try result.get()
+            try await end(result, recorder)
         }
     }
 
@@ -57,8 +63,14 @@ enum Session {
     ) async throws {
         let output = Output(json: options.json)
         try await finish(output) {
+            let recorder = try options.makeRecorder()
+            // Others of this user find what the first of them serves.
+            let isFirst = options.backend == .simulated && SharedRadio.address == nil
+            let radio = isFirst ? try await SharedRadio.start(CommonOptions.logger(verbose: options.verbose)) : nil
+            if radio != nil { output.note("other commands find it: --backend simulated") }
+            defer { withExtendedLifetime(radio) {} }
             let host = try await output.progress.during("Starting Bluetooth") {
-                try await options.makeHost(pairing: pairing)
+                try await options.makeHost(pairing: pairing, recorder: recorder)
             }
             let result: Result<Void, any Error>
             do {
@@ -67,8 +79,19 @@ enum Session {
                 result = .failure(error)
             }
             await Task { await host.shutDown() }.value
-            try result.get()
+            try await end(result, recorder)
         }
+    }
+
+    /// Completes the recording, and returns or throws what the work did. The work's error comes first.
+    private static func end(_ result: Result<Void, any Error>, _ recorder: Recorder?) async throws {
+        do throws(BLEError) {
+            try await recorder?.close()
+        } catch {
+            try result.get()
+            throw error
+        }
+        try result.get()
     }
 
     /// Runs the work, and ends the process with the corresponding exit status. Signals cancel the work.

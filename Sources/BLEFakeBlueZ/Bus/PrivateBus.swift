@@ -54,7 +54,7 @@ public final class PrivateBus: Sendable {
             throw BLEError(.busy, "another bus listens at \(path)", remedy: "Choose another path for the socket.")
         }
         let name = String(UInt64.random(in: .min ... .max), radix: 16)
-        address = path.map { "unix:path=\(Self.escaped($0))" } ?? "unix:abstract=ble-\(name)"
+        address = path.map(Self.address) ?? "unix:abstract=ble-\(name)"
         do {
             configuration = try UnnamedFile.make(
                 holding: """
@@ -84,8 +84,11 @@ public final class PrivateBus: Sendable {
         return stat(path, &facts) == 0 ? UInt(facts.st_ino) : nil
     }
 
+    /// The address of a bus whose socket has a path.
+    package static func address(_ path: String) -> String { "unix:path=\(escaped(path))" }
+
     /// Whether a program listens at a path.
-    private static func isUsed(_ path: String) -> Bool {
+    package static func isUsed(_ path: String) -> Bool {
         var place = sockaddr_un()
         place.sun_family = sa_family_t(AF_UNIX)
         guard path.utf8.count < MemoryLayout.size(ofValue: place.sun_path) else { return false }

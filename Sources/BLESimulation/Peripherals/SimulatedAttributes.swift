@@ -1,4 +1,4 @@
-internal import BLE
+package import BLE
 
 /// The attributes of a simulated peripheral: a definition with its handles and current values.
 ///
@@ -109,4 +109,9 @@ struct SimulatedAttributes {
     func handles(of uuid: BluetoothUUID) -> [UInt16] {
         database.flatMap(\.characteristics).filter { $0.uuid == uuid }.map(\.handle)
     }
+}
+
+extension GATTDatabase {
+    /// The services of a definition, with the handles that a simulated peripheral has.
+    package init(of services: [ServiceDefinition]) { self = SimulatedAttributes(services).database }
 }

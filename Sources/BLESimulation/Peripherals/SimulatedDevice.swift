@@ -24,6 +24,8 @@ final class SimulatedDevice {
     var channelCounts: [PSM: ChannelCounts] = [:]
     /// The signal strength of the link; nil if unknown, as with bluetoothd.
     var signalStrength: Int?
+    /// Runs while a central has a link to it, once for each link.
+    var onLink: (@Sendable () async -> Void)?
     /// Whether a central has discovered the services.
     var isDiscovered = false
 
@@ -85,6 +87,8 @@ struct SimulatedLink {
     var channels: [SimulatedChannelTransport] = []
     /// The channels for writes.
     var writers: [UInt16: SimulatedWriter] = [:]
+    /// Runs what a test does on each link.
+    var script: Task<Void, Never>?
     /// The running handlers of writes without response.
     var commands: [Int: Task<Void, Never>] = [:]
 

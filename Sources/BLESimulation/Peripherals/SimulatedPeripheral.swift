@@ -6,7 +6,8 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     public let id: Peripheral.ID
     let radio: SimulatedRadio
 
-    init(id: Peripheral.ID, radio: SimulatedRadio) {
+    /// Creates a handle. Has no effect while the radio has no such peripheral.
+    package init(id: Peripheral.ID, radio: SimulatedRadio) {
         self.id = id
         self.radio = radio
     }
@@ -35,6 +36,24 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         radio.log(fault: "setAcceptsLinks(\(acceptsLinks))", of: id)
         await radio.setAcceptsLinks(acceptsLinks, id)
     }
+
+    /// Runs `body` on each link from now on, from its beginning to its end, which cancels the body's task.
+    ///
+    /// ```swift
+    /// await device.whileConnected { device in
+    ///     try? await clock.sleep(for: .seconds(30))
+    ///     await device.dropLink()   // no link lasts longer
+    /// }
+    /// ```
+    public func whileConnected(_ body: @escaping @Sendable (SimulatedPeripheral) async -> Void) async {
+        await radio.setOnLink({ await body(self) }, id)
+    }
+
+    /// Ends the links with an error of one's own.
+    package func endLinks(_ error: BLEError) async { await radio.endLinks(id, error) }
+
+    /// Has the system know the peripheral without a scan, for centrals that are created later.
+    package func remember() async { await radio.remember(id) }
 
     /// Replaces the advertisement.
     public func setAdvertisement(_ advertisement: Advertisement) async {

@@ -47,6 +47,9 @@ extension SimulatedRadio {
             "simulated link made", metadata: ["central": "\(Self.central(port))", "peripheral": "\(id)"])
         updateAdvertising(id)
         tellHost(id, port, isConnected: true)
+        if let onLink = device.onLink {
+            device.links[port]?.script = Task(executorPreference: tasks) { await onLink() }
+        }
         return true
     }
 

@@ -52,6 +52,8 @@ public actor SimulatedRadio {
     /// The events that do not go on yet.
     var pauses: [Int: Pause] = [:]
     var faultObservers: [Int: FaultObserver] = [:]
+    /// The peripherals that a system knows from before.
+    var remembered: Set<Peripheral.ID> = []
 
     /// A central's access to the radio.
     final class Port {
@@ -186,6 +188,10 @@ public actor SimulatedRadio {
         linkPending(id)
     }
 
+    func setOnLink(_ body: (@Sendable () async -> Void)?, _ id: Peripheral.ID) { peripherals[id]?.onLink = body }
+
+    func remember(_ id: Peripheral.ID) { remembered.insert(id) }
+
     func setAcceptsLinks(_ acceptsLinks: Bool, _ id: Peripheral.ID) {
         peripherals[id]?.acceptsLinks = acceptsLinks
         linkPending(id)
@@ -298,6 +304,7 @@ public actor SimulatedRadio {
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
         link.served.end()
+        link.script?.cancel()
         // The channels end before the host is notified and closes its ends, which would look like a regular end.
         for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)
@@ -330,7 +337,8 @@ public actor SimulatedRadio {
         let own = try choose(adapter)
         let token = number()
         // Peripherals with a bond are always known.
-        ports[token] = Port(handle, pairing, adapter: own, isBound: adapter != nil, known: bonded(on: own))
+        ports[token] = Port(
+            handle, pairing, adapter: own, isBound: adapter != nil, known: bonded(on: own).union(remembered))
         return token
     }
 

@@ -57,6 +57,7 @@ import Testing
 
     private static let declarations = [
         ("Codes", ["Sources/BLE/Errors/BLEError.swift", "Sources/BLE/Errors/BLEError+Pairing.swift"]),
+        ("Codes of recordings", ["Sources/BLERecording/Recorder/BLEError+Recording.swift"]),
         ("Codes of messages and devices", ["Sources/BLEFeatures/Messages/BLEError+Features.swift"]),
     ]
 
@@ -319,7 +320,7 @@ struct ErrorPage {
 
     /// The rows of all codes.
     var codes: [[String]] {
-        get throws { try rows("Codes") + rows("Codes of messages and devices") }
+        get throws { try rows("Codes") + rows("Codes of recordings") + rows("Codes of messages and devices") }
     }
 
     /// The words that are marked as code.

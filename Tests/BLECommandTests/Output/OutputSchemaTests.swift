@@ -56,6 +56,14 @@ struct OutputSchemaTests {
             input: "0a\n")
         try check(try await channel.run().output, ["channel"])
         try check(try await Tool.run("numbers", "heart", "rate", "--json").output, ["numbers"])
+        let folder = FileManager.default.temporaryDirectory.appending(path: "recordings-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let paths = ["2a19", "2a38"].map { folder.appending(path: $0).path }
+        for (uuid, path) in zip(["2a19", "2a38"], paths) {
+            _ = try await Tool.run("read", "Simulated Strap", uuid, "--backend", "simulated", "--record", path)
+        }
+        try check(try await Tool.run("diff", paths[0], paths[1], "--json").output, ["difference"])
         let world = try await BlueZWorld()
         try check(try await world.ble("doctor", "--json").run().output, ["doctor"])
     }

@@ -48,12 +48,16 @@ struct Tool {
 
     private let program: TestProgram
 
-    /// - Parameter input: the standard input.
-    init(_ arguments: [String], input: String = "", time: Time = .real) {
+    /// - Parameters:
+    ///   - input: the standard input.
+    ///   - radio: the socket of the simulated radio that it shares with others. By default, it shares none.
+    init(_ arguments: [String], input: String = "", time: Time = .real, radio: String = "") {
         precondition(input.isEmpty || time == .real, "in virtual time the input is the time to pass")
         program =
             switch time {
-            case .real: TestProgram(Self.path, arguments, input: .text(input))
+            case .real:
+                TestProgram(
+                    Self.path, arguments, environment: ["BLE_SIMULATED_RADIO": radio], input: .text(input))
             case .virtual: TestProgram(Self.path, arguments, environment: ["BLE_CLOCK": "stdin"], input: .writer)
             }
     }

@@ -30,7 +30,7 @@
             let radio = SimulatedRadio(clock: CommandClock.current, logger: logger)
             let configuration = Central.Configuration(clock: CommandClock.current, logger: logger)
             try await Session.run(Output(json: json), outage: .ends) {
-                try await Central(backend: .simulated(radio), configuration: configuration)
+                (try await Central(backend: .simulated(radio), configuration: configuration), nil)
             } work: { central, output in
                 let lock = SimulatedLock()
                 let peripheral = await radio.add(lock.definition)

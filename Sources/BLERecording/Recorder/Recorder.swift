@@ -1,0 +1,229 @@
+public import BLE
+import Dispatch
+import FoundationEssentials
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Takes down what backends report to it, in memory or in a file.
+///
+/// The backends of a program may share one. Their time is the same, and so is the numbering of their calls. A file is
+/// written on a thread of its own, so a slow disk does not hold up Bluetooth.
+public final class Recorder: Sendable {
+    private struct State {
+        var header: Recording.Header?
+        var elapsed: (@Sendable () -> Duration)?
+        /// The entries of a recording in memory, or those that are not in the file yet.
+        var entries: [RecordedEntry] = []
+        /// The number of entries that did not find room.
+        var lost = 0
+        var isWriting = false
+        var hasWrittenHeader = false
+        var isClosed = false
+        var error: BLEError?
+        var lastCall = 0
+        /// The calls without a reply.
+        var open: Set<Int> = []
+    }
+
+    private let state = Mutex(State())
+    private let file: Int32?
+    private let limit: Int
+    private let queue = DispatchQueue(label: "ble recording")
+
+    /// Creates a recorder in memory.
+    ///
+    /// - Parameter limit: the number of entries that it keeps. Later ones are lost, and counted.
+    public init(limit: Int = 1_000_000) {
+        file = nil
+        self.limit = limit
+    }
+
+    /// Creates a recorder for a file, which only this user can read. What it contained is replaced.
+    ///
+    /// Throws `recordingFailed` if the file cannot be written.
+    public init(path: String) throws(BLEError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.fileError(errno, path) }
+        file = descriptor
+        // Entries that wait for a slow disk.
+        limit = 100_000
+    }
+
+    private static func fileError(_ number: Int32, _ path: String? = nil) -> BLEError {
+        let reason = String(cString: strerror(number))
+        return BLEError(
+            .recordingFailed, "the recording\(path.map { " “\($0)”" } ?? "") cannot be written: \(reason)",
+            isRetryable: false)
+    }
+
+    deinit {
+        guard let file else { return }
+        // No work of the queue remains, because it would hold this recorder.
+        if !state.withLock({ $0.isClosed }) { closeFile(file) }
+    }
+
+    /// What was recorded so far. Of a file, only what is not written yet.
+    public var recording: Recording {
+        state.withLock { state in
+            var entries = state.entries
+            if state.lost > 0 { entries.append(gap(state)) }
+            return Recording(state.header ?? Recording.Header(stack: "none"), entries: entries)
+        }
+    }
+
+    /// Why the file could not be written further. The program goes on without a recording.
+    public var error: BLEError? { state.withLock { $0.error } }
+
+    /// Writes the rest of the file and closes it. What is reported later is left out.
+    ///
+    /// Throws `recordingFailed` if not everything could be written.
+    public func close() async throws(BLEError) {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        if let file, isFirst {
+            await withCheckedContinuation { closed in
+                queue.async {
+                    self.write()
+                    closeFile(file)
+                    closed.resume()
+                }
+            }
+        }
+        if let error { throw error }
+    }
+
+    // MARK: Entries
+
+    /// Begins the time of the recording, unless another backend has.
+    func begin(_ clock: any Clock<Duration>, stack: String) {
+        state.withLock { state in
+            guard state.elapsed == nil else { return }
+            state.elapsed = Central.stopwatch(clock)
+            state.header = Recording.Header(stack: stack, began: Date().timeIntervalSince1970)
+        }
+    }
+
+    /// Records a call. Returns its number.
+    func call(_ entry: RecordedEntry) -> Int {
+        var entry = entry
+        return add { state in
+            state.lastCall += 1
+            state.open.insert(state.lastCall)
+            entry.call = state.lastCall
+            return (entry, state.lastCall)
+        }
+    }
+
+    /// Records the end of a call.
+    func reply(_ call: Int, _ error: BLEError? = nil, _ fill: (inout RecordedEntry) -> Void = { _ in }) {
+        var entry = RecordedEntry(.reply, call: call, error: error)
+        fill(&entry)
+        add { state in
+            state.open.remove(call)
+            return (entry, ())
+        }
+    }
+
+    /// Records that the caller has given up, if the call still goes on.
+    func cancel(_ call: Int) {
+        add { state in (state.open.contains(call) ? RecordedEntry(.cancel, call: call) : nil, ()) }
+    }
+
+    func event(_ entry: RecordedEntry) { add { _ in (entry, ()) } }
+
+    /// Records a call with its end.
+    func record<Value: Sendable>(
+        _ entry: RecordedEntry, isolation: isolated (any Actor)? = #isolation,
+        reply fill: (Value, inout RecordedEntry) -> Void = { _, _ in },
+        _ body: () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        let call = call(entry)
+        do throws(BLEError) {
+            let value = try await body()
+            reply(call) { fill(value, &$0) }
+            return value
+        } catch {
+            reply(call, error)
+            throw error
+        }
+    }
+
+    private func add<Result>(_ make: (inout State) -> (RecordedEntry?, Result)) -> Result {
+        let (result, writes): (Result, Bool) = state.withLock { state in
+            let (made, result) = make(&state)
+            guard var entry = made, !state.isClosed, state.error == nil else { return (result, false) }
+            guard state.entries.count < limit else {
+                state.lost += 1
+                return (result, false)
+            }
+            if state.lost > 0, file != nil {
+                state.entries.append(gap(state))
+                state.lost = 0
+            }
+            entry.time = state.elapsed?() ?? .zero
+            state.entries.append(entry)
+            defer { state.isWriting = state.isWriting || file != nil }
+            return (result, file != nil && !state.isWriting)
+        }
+        if writes { queue.async { self.write() } }
+        return result
+    }
+
+    private func gap(_ state: State) -> RecordedEntry {
+        RecordedEntry(.gap, at: state.elapsed?() ?? .zero, number: state.lost)
+    }
+
+    // MARK: File
+
+    /// Writes what there is. On the queue.
+    private func write() {
+        guard let file else { return }
+        let writer = LineWriter()
+        while true {
+            let (header, entries): (Recording.Header?, [RecordedEntry]) = state.withLock { state in
+                var entries: [RecordedEntry] = []
+                swap(&entries, &state.entries)
+                if entries.isEmpty || state.error != nil { state.isWriting = false }
+                defer { state.hasWrittenHeader = true }
+                return (state.hasWrittenHeader ? nil : state.header ?? Recording.Header(stack: "none"), entries)
+            }
+            if let header { send(writer.line(header), to: file) }
+            guard !entries.isEmpty else { return }
+            // In parts, so that a killed program has lost little.
+            for part in stride(from: 0, to: entries.count, by: 256) {
+                var data = Data()
+                for entry in entries[part..<min(part + 256, entries.count)] { data.append(writer.line(entry)) }
+                send(data, to: file)
+            }
+        }
+    }
+
+    private func send(_ data: Data, to file: Int32) {
+        guard error == nil else { return }
+        var rest = data[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { writeFile(file, $0) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                let error = Self.fileError(errno)
+                return state.withLock { $0.error = error }
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+// The recorder has methods of these names.
+private func closeFile(_ file: Int32) { close(file) }
+private func writeFile(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(file, bytes.baseAddress, bytes.count)
+}

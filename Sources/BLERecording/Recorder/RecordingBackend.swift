@@ -1,0 +1,320 @@
+public import BLE
+
+extension CentralBackend {
+    /// A backend that records everything between a central and `backend`.
+    ///
+    /// ```swift
+    /// let recorder = try Recorder(path: "night.jsonl")
+    /// let central = try await Central(backend: .recording(.bluez(), to: recorder))
+    /// …
+    /// await central.shutDown()
+    /// try await recorder.close()
+    /// ```
+    public static func recording<Base: CentralBackend>(
+        _ backend: Base, to recorder: Recorder
+    ) -> RecordingBackend<Base> where Self == RecordingBackend<Base> {
+        RecordingBackend(backend, recorder)
+    }
+}
+
+/// A backend in the central role that passes everything on to another, and records it.
+///
+/// It runs on the other's executor.
+public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
+    private let base: Base
+    private let recorder: Recorder
+
+    init(_ base: Base, _ recorder: Recorder) {
+        self.base = base
+        self.recorder = recorder
+    }
+
+    /// The executor of the recorded backend.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { base.unownedExecutor }
+    /// Those of the recorded backend.
+    public nonisolated var limits: CentralLimits { base.limits }
+    /// That of the recorded backend.
+    public nonisolated var clock: any Clock<Duration> { base.clock }
+    /// That of the recorded backend.
+    public nonisolated var taskExecutor: (any TaskExecutor)? { base.taskExecutor }
+    /// Whether the caller runs on the recorded backend's executor.
+    public nonisolated var isCurrent: Bool { base.isCurrent }
+
+    // MARK: Stack
+
+    /// Starts the recorded backend, and records what it knows then.
+    public func start(_ context: CentralContext) async throws(BLEError) {
+        recorder.begin(context.clock, stack: "\(Base.self)")
+        let recorder = recorder
+        try await base.start(
+            CentralContext(
+                handleEvent: { event in
+                    recorder.event(RecordedEntry(event))
+                    context.handleEvent(event)
+                }, logger: context.logger, clock: context.clock, pairing: context.pairing))
+        recorder.event(RecordedEntry(.adapterState, text: adapterState().rawValue))
+        for known in knownPeripherals() {
+            var entry = RecordedEntry(.known, peripheral: known.id)
+            entry.advertisement = known.advertisement
+            entry.isOn = known.isConnected
+            recorder.event(entry)
+        }
+    }
+
+    /// Shuts down the recorded backend.
+    public func shutDown() async { await base.shutDown() }
+
+    /// That of the recorded backend.
+    public func adapterState() -> AdapterState { base.assumeIsolated { $0.adapterState() } }
+
+    /// Those of the recorded backend. Recorded when it starts.
+    public func knownPeripherals() -> [KnownPeripheral] { base.assumeIsolated { $0.knownPeripherals() } }
+
+    /// Records the call and passes it on.
+    public func adapters() async throws(BLEError) -> [Adapter] {
+        try await recorder.record(RecordedEntry(.adapters), reply: { $1.adapters = $0 }) { () throws(BLEError) in
+            try await base.adapters()
+        }
+    }
+
+    /// Records the call and passes it on.
+    public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        var entry = RecordedEntry(.setPowered, text: adapter)
+        entry.isOn = isPowered
+        try await recorder.record(entry) { () throws(BLEError) in
+            try await base.setPowered(isPowered, adapter: adapter)
+        }
+    }
+
+    /// Records the call and passes it on.
+    public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.setAlias, text: alias)) { () throws(BLEError) in
+            try await base.setAlias(alias, adapter: adapter)
+        }
+    }
+
+    // MARK: Discovery
+
+    /// Records the call and passes it on.
+    public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        var entry = RecordedEntry(.scan)
+        entry.filter = filter
+        try await recorder.record(entry) { () throws(BLEError) in try await base.startDiscovery(filter) }
+    }
+
+    /// Records the call and passes it on.
+    public func stopDiscovery() async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.stopScan)) { () throws(BLEError) in try await base.stopDiscovery() }
+    }
+
+    // MARK: Links
+
+    /// Records the call and passes it on.
+    public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.connect, peripheral: peripheral)) { () throws(BLEError) in
+            try await base.connect(peripheral)
+        }
+    }
+
+    /// Records the call and passes it on.
+    public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.disconnect, peripheral: peripheral)) { () throws(BLEError) in
+            try await base.disconnect(peripheral)
+        }
+    }
+
+    /// Records the call and passes it on.
+    public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+        try await recorder.record(
+            RecordedEntry(.discover, peripheral: peripheral), reply: { $1.services = $0 }
+        ) { () throws(BLEError) in try await base.discoverServices(peripheral) }
+    }
+
+    /// Records the call and passes it on.
+    public func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await recorder.record(
+            RecordedEntry(.attMTU, peripheral: peripheral), reply: { $1.number = $0 }
+        ) { () throws(BLEError) in try await base.attMTU(peripheral) }
+    }
+
+    /// Records the call and passes it on.
+    public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
+        try await recorder.record(
+            RecordedEntry(.signalStrength, peripheral: peripheral), reply: { $1.number = $0 }
+        ) { () throws(BLEError) in try await base.signalStrength(peripheral) }
+    }
+
+    /// Records the call and passes it on.
+    public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
+        try await recorder.record(
+            RecordedEntry(.systemProperties, peripheral: peripheral),
+            reply: { $1.properties = $0.mapValues { "\($0)" } }
+        ) { () throws(BLEError) in try await base.systemProperties(peripheral) }
+    }
+
+    // MARK: Attributes
+
+    /// Records the operation and passes it on.
+    public func start(
+        _ operation: AttributeOperation, on attribute: AttributeID,
+        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
+    ) -> @Sendable () -> Void {
+        let call = recorder.call(RecordedEntry(operation: operation, attribute))
+        let recorder = recorder
+        let cancel = base.assumeIsolated { base in
+            base.start(operation, on: attribute) { result in
+                switch result {
+                case .success(let value): recorder.reply(call) { $0.value = operation.reads ? value : nil }
+                case .failure(let error): recorder.reply(call, error)
+                }
+                completion(result)
+            }
+        }
+        return {
+            recorder.cancel(call)
+            cancel()
+        }
+    }
+
+    /// Records the call and its values, and passes it on.
+    public func startNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws(BLEError) {
+        let recorder = recorder
+        try await recorder.record(RecordedEntry(.subscribe, characteristic)) { () throws(BLEError) in
+            try await base.startNotifications(of: characteristic) { value in
+                recorder.event(RecordedEntry(.value, characteristic, value: value))
+                deliver(value)
+            }
+        }
+    }
+
+    /// Records the call and its values, and passes it on.
+    public func acquireNotifications(
+        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
+    ) async throws(BLEError) {
+        let recorder = recorder
+        try await recorder.record(RecordedEntry(.subscribeSocket, characteristic)) { () throws(BLEError) in
+            try await base.acquireNotifications(of: characteristic) { value in
+                recorder.event(RecordedEntry(.value, characteristic, value: value))
+                return deliver(value)
+            }
+        }
+    }
+
+    /// Passes the call on.
+    public func resumeNotifications(of characteristic: AttributeID) {
+        base.assumeIsolated { $0.resumeNotifications(of: characteristic) }
+    }
+
+    /// Records the call and passes it on.
+    public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.unsubscribe, characteristic)) { () throws(BLEError) in
+            try await base.stopNotifications(of: characteristic)
+        }
+    }
+
+    /// Records the call and the packets, and passes it on.
+    public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
+        let call = recorder.call(RecordedEntry(.acquireWriting, characteristic))
+        do throws(BLEError) {
+            let sink = try await base.acquireWriting(to: characteristic)
+            recorder.reply(call) { $0.number = sink.maximumLength }
+            return RecordingSink(base: sink, recorder: recorder, call: call)
+        } catch {
+            recorder.reply(call, error)
+            throw error
+        }
+    }
+
+    /// Records the call and the packets, and passes it on.
+    public func openChannel(
+        _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
+    ) async throws(BLEError) -> any ChannelTransport {
+        let call = recorder.call(RecordedEntry(.openChannel, peripheral: peripheral, number: Int(psm.rawValue)))
+        do throws(BLEError) {
+            let transport = try await base.openChannel(psm, options, to: peripheral)
+            recorder.reply(call)
+            return RecordingTransport(base: transport, recorder: recorder, call: call, peripheral: peripheral)
+        } catch {
+            recorder.reply(call, error)
+            throw error
+        }
+    }
+
+    // MARK: Pairing
+
+    /// Records the call and passes it on.
+    public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.pair, peripheral: peripheral)) { () throws(BLEError) in
+            try await base.pair(peripheral)
+        }
+    }
+
+    /// Records the call and passes it on.
+    public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
+        try await recorder.record(RecordedEntry(.unpair, peripheral: peripheral)) { () throws(BLEError) in
+            try await base.unpair(peripheral)
+        }
+    }
+
+    /// Records the call and passes it on.
+    public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
+        try await recorder.record(
+            RecordedEntry(.pairingState, peripheral: peripheral), reply: { $1.pairing = $0 }
+        ) { () throws(BLEError) in try await base.pairingState(peripheral) }
+    }
+
+    /// Records the call and passes it on.
+    public func set(
+        _ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID
+    ) async throws(BLEError) {
+        var entry = RecordedEntry(setting == .trusted ? .trust : .block, peripheral: peripheral)
+        entry.isOn = value
+        try await recorder.record(entry) { () throws(BLEError) in
+            try await base.set(setting, to: value, for: peripheral)
+        }
+    }
+}
+
+extension RecordedEntry {
+    fileprivate init(operation: AttributeOperation, _ attribute: AttributeID) {
+        switch operation {
+        case .read(let offset): self.init(.read, attribute, offset: offset)
+        case .write(let value, .withResponse, let offset): self.init(.write, attribute, value: value, offset: offset)
+        case .write(let value, .reliable, let offset):
+            self.init(.reliableWrite, attribute, value: value, offset: offset)
+        case .write(let value, .withoutResponse, let offset):
+            self.init(.command, attribute, value: value, offset: offset)
+        case .readDescriptor: self.init(.readDescriptor, attribute)
+        case .writeDescriptor(let value): self.init(.writeDescriptor, attribute, value: value)
+        }
+    }
+
+    fileprivate init(_ event: CentralBackendEvent) {
+        switch event {
+        case .adapterStateChanged(let state): self.init(.adapterState, text: state.rawValue)
+        case .advertisementReceived(let id, let advertisement):
+            self.init(.advertisement, peripheral: id)
+            self.advertisement = advertisement
+        case .scanEnded(let error): self.init(.scanEnded, error: error)
+        case .peripheralRemoved(let id): self.init(.removed, peripheral: id)
+        case .linkEnded(let id, let error): self.init(.linkEnded, peripheral: id, error: error)
+        case .servicesChanged(let id): self.init(.servicesChanged, peripheral: id)
+        case .notificationsEnded(let attribute, let error):
+            self.init(.notificationsEnded, attribute)
+            self.error = error
+        case .pairingEnded(let id): self.init(.pairingEnded, peripheral: id)
+        case .stackLost(let error): self.init(.stackLost, error: error)
+        }
+    }
+}
+
+extension AttributeOperation {
+    fileprivate var reads: Bool {
+        switch self {
+        case .read, .readDescriptor: true
+        case .write, .writeDescriptor: false
+        }
+    }
+}

@@ -1,0 +1,216 @@
+internal import BLE
+
+/// What a peripheral did in a recording: the outcomes of each kind of call, in order, and what came by itself.
+///
+/// Times of outcomes are those that the peripheral took. Times on a link, and of a subscription, begin with it.
+struct ReplayedPeripheral {
+    /// How a call ended.
+    struct Outcome {
+        var delay: Duration
+        var result: Result<[UInt8], BLEError>
+    }
+
+    /// A subscription, with its values.
+    struct Subscription {
+        var outcome: Outcome?
+        var values: [(time: Duration, value: [UInt8])] = []
+        fileprivate var began: Duration
+    }
+
+    /// A link.
+    struct Link {
+        enum Event {
+            case ended(BLEError)
+            /// The services became those at this position of ``ReplayedPeripheral/databases``.
+            case servicesChanged(Int)
+        }
+
+        var events: [(time: Duration, event: Event)] = []
+        /// The position of its services at the beginning.
+        var database = 0
+        fileprivate var began: Duration
+    }
+
+    /// An L2CAP channel, with what the peripheral sent.
+    struct Channel {
+        var packets: [(time: Duration, value: [UInt8])] = []
+        /// When the peripheral closed it.
+        var end: Duration?
+        fileprivate var began: Duration
+    }
+
+    /// A place in a database that stays when handles are assigned anew.
+    struct Place: Hashable {
+        var database: Int
+        var handle: UInt16
+    }
+
+    let id: DeviceID
+    /// Whether the system knew it at the beginning.
+    private(set) var isKnown = false
+    private(set) var advertisement = Advertisement()
+    /// When it was first heard. Nil if it never was.
+    private(set) var appeared: Duration?
+    private(set) var databases: [GATTDatabase] = []
+    private(set) var attMTU: Int?
+    private(set) var connects: [Outcome] = []
+    private(set) var discoveries: [Outcome] = []
+    private(set) var pairings: [Outcome] = []
+    private(set) var reads: [Place: [Outcome]] = [:]
+    private(set) var writes: [Place: [Outcome]] = [:]
+    private(set) var subscriptions: [Place: [Subscription]] = [:]
+    private(set) var links: [Link] = []
+    private(set) var channels: [Int: [Channel]] = [:]
+    /// The entries of the calls without a reply.
+    private var pending: [Int: RecordedEntry] = [:]
+    /// The channels that are open, by their calls.
+    private var openChannels: [Int: (psm: Int, position: Int)] = [:]
+    private var hasLink = false
+    /// Whether the services are to be discovered again.
+    private var isStale = true
+
+    init(_ id: DeviceID) { self.id = id }
+
+    // MARK: Entries
+
+    /// Takes the next entry about this peripheral.
+    mutating func take(_ entry: RecordedEntry) {
+        switch entry.what {
+        case .known:
+            isKnown = true
+            advertisement = entry.advertisement ?? advertisement
+            if entry.isOn == true { begin(at: entry.time) }
+        case .advertisement:
+            if appeared == nil { appeared = entry.time }
+            if appeared == entry.time { advertisement = entry.advertisement ?? advertisement }
+        case .linkEnded: end(at: entry.time, entry.error)
+        case .servicesChanged:
+            isStale = true
+            guard hasLink, !databases.isEmpty else { break }
+            links[links.count - 1].events.append(
+                (entry.time - links[links.count - 1].began, .servicesChanged(databases.count)))
+        case .value:
+            guard let handle = entry.handle, let value = entry.value else { break }
+            let place = Place(database: current, handle: handle)
+            guard let last = subscriptions[place]?.indices.last, let began = subscriptions[place]?[last].began
+            else { break }
+            subscriptions[place]?[last].values.append((max(entry.time - began, .zero), value))
+        case .subscribe, .subscribeSocket:
+            if let handle = entry.handle {
+                subscriptions[Place(database: current, handle: handle), default: []].append(
+                    Subscription(began: entry.time))
+            }
+            open(entry)
+        case .openChannel:
+            let psm = entry.number ?? 0
+            channels[psm, default: []].append(Channel(began: entry.time))
+            if let call = entry.call { openChannels[call] = (psm, channels[psm, default: []].count - 1) }
+            open(entry)
+        case .connect, .discover, .attMTU, .signalStrength, .read, .write, .reliableWrite, .readDescriptor,
+            .writeDescriptor, .pair, .disconnect:
+            open(entry)
+        default: break
+        }
+    }
+
+    private var current: Int { max(databases.count - 1, 0) }
+
+    private mutating func open(_ entry: RecordedEntry) { if let call = entry.call { pending[call] = entry } }
+
+    /// Takes the reply to a call about this peripheral.
+    mutating func take(reply: RecordedEntry, to call: Int) {
+        guard let begun = pending.removeValue(forKey: call) else { return }
+        let result: Result<[UInt8], BLEError> = reply.error.map { .failure($0) } ?? .success(reply.value ?? [])
+        let outcome = Outcome(delay: reply.time - begun.time, result: result)
+        let place = begun.handle.map { Place(database: current, handle: $0) }
+        switch begun.what {
+        case .connect:
+            connects.append(outcome)
+            if reply.error == nil { begin(at: reply.time) }
+        case .disconnect: hasLink = false
+        case .discover:
+            discoveries.append(outcome)
+            guard let services = reply.services else { break }
+            if databases.last != services { databases.append(services) }
+            if isStale, hasLink, links[links.count - 1].events.isEmpty { links[links.count - 1].database = current }
+            isStale = false
+        case .attMTU: attMTU = reply.number ?? attMTU
+        case .read, .readDescriptor:
+            guard let place else { break }
+            guard let offset = begun.offset, case .success(let part) = result,
+                case .success(let start)? = reads[place]?.last?.result
+            else {
+                reads[place, default: []].append(outcome)
+                break
+            }
+            // The handler of a peripheral returns whole values.
+            let whole = Outcome(delay: outcome.delay, result: .success(Array(start.prefix(offset)) + part))
+            reads[place]?.append(whole)
+        case .write, .reliableWrite, .writeDescriptor: if let place { writes[place, default: []].append(outcome) }
+        case .pair: pairings.append(outcome)
+        case .subscribe, .subscribeSocket:
+            guard let place, let last = subscriptions[place]?.indices.last else { break }
+            subscriptions[place]?[last].outcome = outcome
+        case .openChannel: if reply.error != nil { openChannels[call] = nil }
+        default: break
+        }
+    }
+
+    /// Takes a packet that came out of a channel, or the channel's end.
+    mutating func take(channel entry: RecordedEntry, of call: Int) {
+        guard let (psm, position) = openChannels[call], let began = channels[psm]?[position].began else { return }
+        if entry.what == .packetReceived, let value = entry.value {
+            channels[psm]?[position].packets.append((entry.time - began, value))
+        } else if entry.what == .channelEnded {
+            if entry.error == nil { channels[psm]?[position].end = entry.time - began }
+            openChannels[call] = nil
+        }
+    }
+
+    /// Bluetooth has stopped, and with it the link.
+    mutating func lose() { hasLink = false }
+
+    private mutating func begin(at time: Duration) {
+        guard !hasLink else { return }
+        hasLink = true
+        isStale = true
+        links.append(Link(database: current, began: time))
+    }
+
+    private mutating func end(at time: Duration, _ error: BLEError?) {
+        guard hasLink else { return }
+        hasLink = false
+        // What the program ends itself, it ends again.
+        guard let error, error.disconnectReason != .local else { return }
+        links[links.count - 1].events.append((time - links[links.count - 1].began, .ended(error)))
+    }
+}
+
+extension Recording {
+    /// The peripherals of the recording, in the order in which they are first mentioned.
+    var peripherals: [ReplayedPeripheral] {
+        var order: [DeviceID] = []
+        var found: [DeviceID: ReplayedPeripheral] = [:]
+        var calls: [Int: DeviceID] = [:]
+        for entry in entries {
+            switch entry.what {
+            case .reply:
+                guard let call = entry.call, let id = calls[call] else { break }
+                found[id]?.take(reply: entry, to: call)
+            case .packetReceived, .channelEnded:
+                guard let call = entry.call, let id = calls[call] else { break }
+                found[id]?.take(channel: entry, of: call)
+            case .stackLost: for id in order { found[id]?.lose() }
+            default:
+                guard !entry.what.isOfHost, let id = entry.peripheral else { break }
+                if found[id] == nil {
+                    order.append(id)
+                    found[id] = ReplayedPeripheral(id)
+                }
+                if let call = entry.call { calls[call] = id }
+                found[id]?.take(entry)
+            }
+        }
+        return order.compactMap { found[$0] }
+    }
+}

@@ -1,0 +1,92 @@
+import BLE
+import BLEProfiles
+import BLERecording
+import Testing
+
+@Suite struct DifferenceTests {
+    private let strap: DeviceID = "F0:00:00:00:00:01"
+
+    private func entry(
+        _ what: RecordedEntry.What, _ seconds: Double, call: Int? = nil, of id: DeviceID? = nil,
+        handle: UInt16? = nil, value: [UInt8]? = nil, services: GATTDatabase? = nil, error: BLEError? = nil
+    ) -> RecordedEntry {
+        var entry = RecordedEntry(
+            what, at: .seconds(seconds), call: call, peripheral: id, handle: handle, value: value, error: error)
+        entry.services = services
+        return entry
+    }
+
+    /// Discovers, and reads the battery, whose handle depends on the firmware.
+    private func recording(handle: UInt16, value: [UInt8], seconds: Double = 1) -> Recording {
+        let battery = GATTCharacteristic(uuid: BluetoothUUID(0x2A19), handle: handle, properties: .read)
+        let database = GATTDatabase(
+            services: [GATTService(uuid: .battery, handle: handle - 1, characteristics: [battery])])
+        return Recording(
+            Recording.Header(stack: "Test"),
+            entries: [
+                entry(.discover, 0, call: 1, of: strap), entry(.reply, 0.1, call: 1, services: database),
+                entry(.read, seconds, call: 2, of: strap, handle: handle),
+                entry(.reply, seconds + 1, call: 2, value: value),
+            ])
+    }
+
+    @Test func `times, numbers of calls and handles are no difference`() {
+        #expect(
+            recording(handle: 9, value: [1], seconds: 5).differences(from: recording(handle: 3, value: [1])).isEmpty)
+    }
+
+    @Test func `another value is told with the types of its attribute`() {
+        let found = recording(handle: 3, value: [2]).differences(from: recording(handle: 3, value: [1]))
+        #expect(
+            found.map(\.description) == [
+                "- 1.000 F0:00:00:00:00:01 read 180f/2a19 = 01", "+ 1.000 F0:00:00:00:00:01 read 180f/2a19 = 02",
+            ])
+        #expect(
+            recording(handle: 3, value: [2])
+                .differences(from: recording(handle: 3, value: [1]), ignoring: .values).isEmpty)
+    }
+
+    @Test func `a call that fails differs from one that succeeds, by the code`() {
+        var failed = recording(handle: 3, value: [1])
+        failed.entries[3] = entry(.reply, 2, call: 2, error: BLEError(.timedOut, "any text"))
+        #expect(
+            failed.differences(from: recording(handle: 3, value: [1])).map(\.text)
+                == ["read 180f/2a19 = 01", "read 180f/2a19 ! timedOut"])
+    }
+
+    @Test func `the order among peripherals is none, that of one is`() {
+        func heard(_ ids: [DeviceID]) -> Recording {
+            Recording(Recording.Header(stack: "Test"), entries: ids.map { entry(.connect, 1, of: $0) })
+        }
+        let other: DeviceID = "F0:00:00:00:00:02"
+        #expect(heard([strap, other]).differences(from: heard([other, strap])).isEmpty)
+        #expect(heard([strap, strap]).differences(from: heard([strap])).count == 1)
+    }
+
+    @Test func `an advertisement that is repeated, or stronger, is none`() {
+        func heard(_ strengths: [Int], name: String = "A") -> Recording {
+            Recording(
+                Recording.Header(stack: "Test"),
+                entries: strengths.map { strength in
+                    var entry = entry(.advertisement, 1, of: strap)
+                    entry.advertisement = Advertisement(localName: name, rssi: strength)
+                    return entry
+                })
+        }
+        #expect(heard([-50, -60, -70]).differences(from: heard([-40])).isEmpty)
+        #expect(heard([-50], name: "B").differences(from: heard([-50])).count == 2)
+        #expect(heard([-50], name: "B").differences(from: heard([-50]), ignoring: .advertisements).isEmpty)
+    }
+
+    @Test func `long recordings that have nothing in common are compared in a moment`() {
+        func values(_ start: Int) -> Recording {
+            Recording(
+                Recording.Header(stack: "Test"),
+                entries: (0..<20_000).map { number in
+                    let bytes = withUnsafeBytes(of: UInt32(start + number), Array.init)
+                    return entry(.value, Double(number), of: strap, handle: 3, value: bytes)
+                })
+        }
+        #expect(values(0).differences(from: values(1_000_000)).count == 40_000)
+    }
+}

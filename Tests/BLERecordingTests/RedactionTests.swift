@@ -1,0 +1,48 @@
+import BLE
+import BLEProfiles
+import BLERecording
+import BLESimulation
+import BLETestSupport
+import Foundation
+import Testing
+
+@Suite(.hangLimit) struct RedactionTests {
+    private func recording() async throws -> Recording {
+        let recorder = Recorder()
+        let world = try await RecordedWorld(recorder)
+        var definition = PeripheralDefinition.heartRateStrap(name: "Anna's Strap", batteryLevel: 77)
+        definition.address = "F0:F1:F2:F3:F4:F5"
+        let strap = await world.radio.add(definition)
+        let peripheral = world.central.peripheral(strap.id)
+        for try await found in world.central.discoveries() where found.peripheral.id == strap.id { break }
+        _ = try await peripheral.read(.batteryLevel)
+        _ = try? await peripheral.signalStrength()
+        _ = try await peripheral.systemProperties()
+        _ = try await world.central.adapters()
+        await strap.dropLink()
+        await world.central.shutDown()
+        return recorder.recording
+    }
+
+    @Test func `addresses and names are nowhere, and what was equal is equal`() async throws {
+        let recording = try await recording()
+        let id = try #require(recording.entries.lazy.compactMap(\.peripheral).first)
+        let redacted = recording.redacted([.addresses, .names])
+        let text = String(decoding: redacted.lines, as: UTF8.self)
+        #expect(!text.contains(id.rawValue) && !text.contains("Anna"))
+        #expect(Set(redacted.entries.compactMap(\.peripheral)) == ["C0:00:00:00:00:01"])
+        #expect(redacted.entries.count == recording.entries.count)
+        #expect(redacted.header.redacted == [.addresses, .names])
+        #expect(redacted.entries.contains { $0.value == [77] })
+        // Two recordings of the same devices can still be compared.
+        #expect(redacted.differences(from: recording.redacted([.addresses, .names])).isEmpty)
+    }
+
+    @Test func `values keep their lengths alone`() async throws {
+        let redacted = try await recording().redacted(.values)
+        let values = redacted.entries.compactMap(\.value)
+        #expect(values.contains([0]) && values.allSatisfy { $0.allSatisfy { $0 == 0 } })
+        #expect(redacted.entries.compactMap(\.advertisement).contains { $0.serviceData == [.battery: [0]] })
+        #expect(redacted.entries.compactMap(\.advertisement).contains { $0.localName == "Anna's Strap" })
+    }
+}
