@@ -59,7 +59,7 @@ let package = Package(
         // What tests of a program on a simulated radio need besides.
         .module("BLETesting", ["BLE", "BLESimulation", "Waiting", .log]),
         // What happens at the seam of a central or a host, as a file, and the radio that does it again.
-        .module("BLERecording", ["BLE", "BLESimulation", .log]),
+        .module("BLERecording", ["BLE", "BLESimulation", "Waiting", .log]),
         // The behavior that all backends must have, as a test suite.
         .module("BLEBackendTesting", ["BLE", "BLEProfiles", "BLESimulation", "Waiting", .log]),
 

@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 import BLERecording
 import BLETestSupport
 import BLETesting
@@ -84,6 +85,27 @@ import Testing
         let error = await expectError(.recordingFailed) { try await recorder.close() }
         #expect(error?.message.contains("No space left") == true)
         #expect(recorder.error?.code == .recordingFailed)
+    }
+
+    @Test func `a pipe that nobody reads is refused, and one that is full holds up nothing`() async throws {
+        let path = path()
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(throws: BLEError.self) { try Recorder(path: path) }
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        let recorder = try Recorder(path: path)
+        let world = try await RecordedWorld(recorder)
+        let battery = await world.radio.add(.battery(level: 90))
+        for try await found in world.central.discoveries() where found.peripheral.id == battery.id { break }
+        // More than the pipe holds.
+        for _ in 0..<2000 { _ = try await world.central.peripheral(battery.id).read(.batteryLevel) }
+        await world.central.shutDown()
+        let closing = Task { try await recorder.close() }
+        closing.cancel()
+        await expectError(.cancelled) { try await closing.value }
+        close(reader)
+        // Without a reader, the rest cannot be written.
+        await expectError(.recordingFailed) { try await recorder.close() }
     }
 
     @Test func `what does not fit is counted`() async throws {

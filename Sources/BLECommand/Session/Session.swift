@@ -85,8 +85,9 @@ enum Session {
 
     /// Completes the recording, and returns or throws what the work did. The work's error comes first.
     private static func end(_ result: Result<Void, any Error>, _ recorder: Recorder?) async throws {
-        do throws(BLEError) {
-            try await recorder?.close()
+        do {
+            // In a task of its own, because this one may be cancelled.
+            try await Task { try await recorder?.close() }.value
         } catch {
             try result.get()
             throw error

@@ -2,6 +2,7 @@ public import BLE
 import Dispatch
 import FoundationEssentials
 import Synchronization
+import Waiting
 
 #if canImport(Glibc)
     import Glibc
@@ -49,8 +50,10 @@ public final class Recorder: Sendable {
     ///
     /// Throws `recordingFailed` if the file cannot be written.
     public init(path: String) throws(BLEError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        // A pipe without a reader would block.
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else { throw Self.fileError(errno, path) }
+        _ = fcntl(descriptor, F_SETFL, O_WRONLY)
         file = descriptor
         // Entries that wait for a slow disk.
         limit = 100_000
@@ -83,21 +86,23 @@ public final class Recorder: Sendable {
 
     /// Writes the rest of the file and closes it. What is reported later is left out.
     ///
-    /// Throws `recordingFailed` if not everything could be written.
+    /// Throws `recordingFailed` if not everything could be written, and `cancelled` if the task is cancelled before; the
+    /// rest is written even so.
     public func close() async throws(BLEError) {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
             return !state.isClosed
         }
-        if let file, isFirst {
-            await withCheckedContinuation { closed in
-                queue.async {
-                    self.write()
-                    closeFile(file)
-                    closed.resume()
-                }
+        guard let file else { return }
+        let end = Outcome<Void>()
+        queue.async {
+            if isFirst {
+                self.write()
+                closeFile(file)
             }
+            end.deliver(.success(()))
         }
+        try await end.wait()
         if let error { throw error }
     }
 
@@ -224,6 +229,26 @@ public final class Recorder: Sendable {
 
 // The recorder has methods of these names.
 private func closeFile(_ file: Int32) { close(file) }
+
+/// Writes, and returns an error instead of a signal if the reader of a pipe is gone.
 private func writeFile(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    write(file, bytes.baseAddress, bytes.count)
+    #if canImport(Darwin)
+        _ = fcntl(file, F_SETNOSIGPIPE, 1)
+        return write(file, bytes.baseAddress, bytes.count)
+    #else
+        var (signals, before) = (sigset_t(), sigset_t())
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, &before)
+        let count = write(file, bytes.baseAddress, bytes.count)
+        let number = errno
+        if count < 0, number == EPIPE, sigismember(&before, SIGPIPE) == 0 {
+            // The signal waits for this thread.
+            var none = timespec()
+            sigtimedwait(&signals, nil, &none)
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        errno = number
+        return count
+    #endif
 }
