@@ -9,6 +9,7 @@ import BLEFakeBlueZ
 import BLEFeatures
 import BLEObservation
 import BLEProfiles
+import BLERecording
 import BLESimulation
 import BLETesting
 import Dispatch
