@@ -91,3 +91,36 @@ extension SimulatedBackend {
             name, kind, attribute.peripheral, handle: attribute.handle, offset: offset, writes: written, body)
     }
 }
+
+extension Logger {
+    /// Returns a logger whose messages have the time of a simulation, as `time`.
+    func timed(_ time: ElapsedTime) -> Logger {
+        Logger(label: label) { _ in TimedLogHandler(base: handler, time: time) }
+    }
+}
+
+private struct TimedLogHandler: LogHandler {
+    var base: any LogHandler
+    let time: ElapsedTime
+
+    var logLevel: Logger.Level {
+        get { base.logLevel }
+        set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var event = event
+        event.metadata = (event.metadata ?? [:]).merging(["time": "\(time.now())"]) { own, _ in own }
+        base.log(event: event)
+    }
+}

@@ -92,12 +92,14 @@ public actor SimulatedRadio {
     ///
     /// - Parameter logger: receives log messages. At debug level, these are links, changes of the adapter and the
     ///   faults that a test injects; at trace level, also each received advertisement, each request of a central with
-    ///   its value, its answer and its duration, and each notified value.
-    public init(clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")) {
+    ///   its value, its answer and its duration, and each notified value. By default, that of the task.
+    public init(clock: any Clock<Duration> = ContinuousClock(), logger: Logger = .current) {
         self.clock = clock
-        self.logger = logger
-        isTracing = logger.logLevel <= .trace
         time = ElapsedTime(clock)
+        let logger = logger.label.isEmpty ? Logger(label: "ble") : logger
+        // Log messages of a real clock's time have a time already.
+        self.logger = clock is ManualClock ? logger.timed(time) : logger
+        isTracing = logger.logLevel <= .trace
         tasks = RadioTaskExecutor(executor)
         (clock as? ManualClock)?.include(executor)
     }
