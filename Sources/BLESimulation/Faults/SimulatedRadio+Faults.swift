@@ -76,6 +76,7 @@ extension SimulatedRadio {
         of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil
     ) -> [FaultPlan.Disturbance] {
         guard !faults.isEmpty else { return [] }
+        let peripheral = peripheral.map { peripherals.id(of: $0) }
         // Taken out, because a condition of a test may come back here.
         var plan = FaultPlan()
         swap(&plan, &faults)
@@ -149,7 +150,8 @@ extension SimulatedRadio {
     private func pause(
         _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, for duration: Duration? = nil, isLoss: Bool = false
     ) async throws(BLEError) {
-        let pause = Pause(peripheral: peripheral, port: port, fault: fault, isLoss: isLoss)
+        let pause = Pause(
+            peripheral: peripheral.map { peripherals.id(of: $0) }, port: port, fault: fault, isLoss: isLoss)
         let token = number()
         pauses[token] = pause
         defer { pauses[token] = nil }

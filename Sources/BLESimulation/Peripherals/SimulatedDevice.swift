@@ -3,6 +3,14 @@ internal import Waiting
 
 /// The state of a peripheral on the simulated radio.
 final class SimulatedDevice {
+    /// The address at which it was added: its identity address, if it has private ones.
+    let id: Peripheral.ID
+    /// The address under which it advertises.
+    var address: Peripheral.ID
+    /// Whether that has ever been a private one.
+    var hasPrivateAddress = false
+    /// Changes the address from time to time.
+    var rotation: Task<Void, Never>?
     var definition: PeripheralDefinition
     var pairing: SimulatedPairing
     var attributes: SimulatedAttributes
@@ -56,11 +64,14 @@ final class SimulatedDevice {
         }
     }
 
-    init(definition: PeripheralDefinition, pairing: SimulatedPairing = .justWorks) {
+    init(id: Peripheral.ID, definition: PeripheralDefinition, pairing: SimulatedPairing = .justWorks) {
+        (self.id, address) = (id, id)
         self.definition = definition
         self.pairing = pairing
         attributes = SimulatedAttributes(definition.services)
     }
+
+    deinit { rotation?.cancel() }
 }
 
 /// The link between a central and a simulated peripheral.
@@ -69,6 +80,8 @@ struct SimulatedLink {
     /// The link as the peripheral's program sees it.
     let served = CentralLink()
     let port: Int
+    /// The id by which the central has connected to the peripheral.
+    let name: Peripheral.ID
     /// The current security of the link.
     var security: AttributeSecurity
     var isPairing = false
@@ -88,9 +101,10 @@ struct SimulatedLink {
     /// The running handlers of writes without response.
     var commands: [Int: Task<Void, Never>] = [:]
 
-    init(number: Int, port: Int, security: AttributeSecurity) {
+    init(number: Int, port: Int, name: Peripheral.ID, security: AttributeSecurity) {
         self.number = number
         self.port = port
+        self.name = name
         self.security = security
     }
 }

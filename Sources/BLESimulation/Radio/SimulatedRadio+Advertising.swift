@@ -20,6 +20,7 @@ extension SimulatedRadio {
     /// - Parameter anew: whether a peripheral that advertises already does so again at once.
     func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
+        let id = device.id
         let should =
             device.isAdvertising && device.hasRoom && isRunning && ports.values.contains { $0.filter != nil }
         if !should || anew { endAdvertising(id) }
@@ -99,9 +100,10 @@ extension SimulatedRadio {
                 filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
-            port.known.insert(id)
-            if isTracing { trace(advertisement, from: id, to: number) }
-            port.handle(.advertisementReceived(id, advertisement))
+            let name = name(of: device, on: port.adapter)
+            port.known.insert(name)
+            if isTracing { trace(advertisement, from: name, to: number) }
+            port.handle(.advertisementReceived(name, advertisement))
         }
     }
 }

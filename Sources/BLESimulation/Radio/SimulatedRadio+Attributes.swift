@@ -30,13 +30,15 @@ extension SimulatedRadio {
         }
         let record = record(of: id, port)
         var properties: [String: SystemValue] = [
-            "Address": .text(id.rawValue), "Connected": .boolean(isLinked(device, port)),
+            "Address": .text((record.bond == nil ? id : device.id).rawValue),
+            "Connected": .boolean(isLinked(device, as: id, port)),
             "Paired": .boolean(record.bond != nil), "Trusted": .boolean(record.isTrusted),
             "Blocked": .boolean(record.isBlocked),
             "UUIDs": .list(device.services.sorted().map { .text($0.description) }),
         ]
         properties["Name"] = device.definition.advertisement.localName.map { .text($0) }
-        properties["RSSI"] = !isLinked(device, port) ? device.definition.advertisement.rssi.map { .integer($0) } : nil
+        properties["RSSI"] =
+            !isLinked(device, as: id, port) ? device.definition.advertisement.rssi.map { .integer($0) } : nil
         return properties
     }
 

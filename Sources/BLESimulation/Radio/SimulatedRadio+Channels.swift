@@ -17,10 +17,10 @@ extension SimulatedRadio {
                 var subscription = device.links[link.port]?.subscriptions.removeValue(forKey: handle)
                 subscription?.task?.cancel()
                 subscription?.drain()
-                ports[link.port]?.handle(
-                    .notificationsEnded(
-                        AttributeID(peripheral: id, handle: handle),
-                        BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
+                let error = BLEError(.busy, "another program has stopped the notifications", isRetryable: true)
+                for name in names(of: device, link) {
+                    ports[link.port]?.handle(.notificationsEnded(AttributeID(peripheral: name, handle: handle), error))
+                }
             }
         }
     }

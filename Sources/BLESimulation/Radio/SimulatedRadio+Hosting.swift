@@ -13,10 +13,11 @@ extension SimulatedRadio {
         guard adapters[own]?.isPresent == true else { throw Self.absent }
         let id = unusedID()
         let device = SimulatedDevice(
+            id: id,
             definition: PeripheralDefinition(address: id.rawValue, advertisement: Advertisement(), services: []))
         device.isAdvertising = false
         device.maximumLinks = Self.hostedLinks
-        peripherals[id] = device
+        peripherals.add(device)
         hosts[id] = Host(adapter: own, handle: handle)
         return id
     }
@@ -40,7 +41,7 @@ extension SimulatedRadio {
                 device.links[link.port]?.subscriptions = [:]
                 for subscription in link.subscriptions.values { subscription.task?.cancel() }
             }
-            ports[link.port]?.handle(.servicesChanged(id))
+            for name in names(of: device, link) { ports[link.port]?.handle(.servicesChanged(name)) }
         }
     }
 

@@ -9,6 +9,8 @@ struct SimulatedBond {
 /// What an adapter of this machine knows of a peripheral.
 struct SimulatedRecord {
     var bond: SimulatedBond?
+    /// The address under which it was paired. Nil for its identity address.
+    var name: Peripheral.ID?
     /// Whether the peripheral has lost its half of the bond.
     var isBondLost = false
     var isTrusted = false
@@ -117,6 +119,7 @@ extension SimulatedRadio {
         }
         peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].bond = SimulatedBond(security: security)
         peripherals[id]?.records[adapter(of: port)]?.isBondLost = false
+        peripherals[id]?.records[adapter(of: port)]?.name = peripherals[id]?.links[port]?.name
         peripherals[id]?.links[port]?.security = security
     }
 
@@ -189,7 +192,7 @@ extension SimulatedRadio {
         peripherals[id]?.records[adapter(of: port)] ?? SimulatedRecord()
     }
 
-    private func adapter(of port: Int) -> String { ports[port]?.adapter ?? Self.adapterID }
+    func adapter(of port: Int) -> String { ports[port]?.adapter ?? Self.adapterID }
 
     /// Removes the bond and the peripheral, for all centrals of the adapter.
     func unpair(_ id: Peripheral.ID, _ port: Int) throws(BLEError) {
@@ -198,22 +201,25 @@ extension SimulatedRadio {
         for link in device.links.values where ports[link.port]?.adapter == adapter {
             endLink(id, link.port, BLEError(.disconnected, "the link was ended by a call to unpair"))
         }
+        let name = name(of: device, on: adapter)
         device.records[adapter] = nil
-        for token in Array(ports.keys) where ports[token]?.adapter == adapter && ports[token]?.known.remove(id) != nil {
-            ports[token]?.handle(.peripheralRemoved(id))
+        for port in ports.values where port.adapter == adapter && port.known.remove(name) != nil {
+            port.handle(.peripheralRemoved(name))
         }
+        removeNameIfUnused(name, of: device)
         updateAdvertising(id, anew: true)
     }
 
     func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
         guard isRunning else { throw Self.lost }
-        guard peripherals[id] != nil, ports[port]?.known.contains(id) == true else {
+        guard let device = peripherals[id], isKnown(id, port) else {
             throw BLEError(
                 .peripheralNotFound, "the peripheral has not been discovered", remedy: "It may be out of range.")
         }
         let record = record(of: id, port)
         return PairingState(
-            isPaired: record.bond != nil, isTrusted: record.isTrusted, isBlocked: record.isBlocked, identity: id)
+            isPaired: record.bond != nil, isTrusted: record.isTrusted, isBlocked: record.isBlocked,
+            identity: record.bond == nil ? id : device.id)
     }
 
     func set(_ setting: PeripheralSetting, _ value: Bool, _ id: Peripheral.ID, _ port: Int) throws(BLEError) {

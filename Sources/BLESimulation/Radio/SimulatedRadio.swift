@@ -32,7 +32,7 @@ public actor SimulatedRadio {
     /// How long an attempt to connect waits for a peripheral that does not answer: the kernel's 20 s.
     static let connectionTimeout = Duration.seconds(20)
 
-    var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
+    var peripherals = SimulatedDevices()
     var ports: [Int: Port] = [:]
     /// The hosts that have a peripheral on this radio.
     var hosts: [Peripheral.ID: Host] = [:]
@@ -148,17 +148,18 @@ public actor SimulatedRadio {
     ) -> SimulatedPeripheral {
         var definition = definition
         definition.address = id.rawValue
-        peripherals[id] = SimulatedDevice(definition: definition, pairing: pairing)
+        peripherals.add(SimulatedDevice(id: id, definition: definition, pairing: pairing))
         accept(definition.channels, id)
         updateAdvertising(id)
         return SimulatedPeripheral(id: id, radio: self)
     }
 
-    func unusedID() -> Peripheral.ID {
+    /// - Parameter prefix: the first two bytes.
+    func unusedID(prefix: String = "C0:00") -> Peripheral.ID {
         while true {
             let number = number()
             let parts = [24, 16, 8, 0].map { Hex.string([UInt8(truncatingIfNeeded: number >> $0)]) }
-            let id = Peripheral.ID(rawValue: "C0:00:\(parts.joined(separator: ":"))")
+            let id = Peripheral.ID(rawValue: "\(prefix):\(parts.joined(separator: ":"))")
             if peripherals[id] == nil { return id }
         }
     }
@@ -202,9 +203,14 @@ public actor SimulatedRadio {
         endLinks(id, Self.linkLost)
         endAdvertising(id)
         failPauses(Self.linkLost) { $0.peripheral == id }
-        peripherals[id] = nil
+        guard let device = peripherals[id] else { return }
+        device.rotation?.cancel()
         // No central can connect to the peripheral any more, so only a useless address would be kept.
-        for port in ports.values { port.known.remove(id) }
+        for port in ports.values {
+            if device.hasPrivateAddress { port.known = port.known.filter { peripherals[$0] !== device } }
+            port.known.remove(id)
+        }
+        peripherals.remove(id)
     }
 
     func isConnected(_ id: Peripheral.ID) -> Bool { peripherals[id]?.links.isEmpty == false }
@@ -295,7 +301,8 @@ public actor SimulatedRadio {
 
     /// Ends a link, and notifies its central.
     func endLink(_ id: Peripheral.ID, _ port: Int, _ error: BLEError) {
-        guard let link = peripherals[id]?.links.removeValue(forKey: port) else { return }
+        guard let device = peripherals[id], let link = device.links.removeValue(forKey: port) else { return }
+        let id = device.id
         logger.debug(
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
@@ -315,10 +322,11 @@ public actor SimulatedRadio {
             writer.channel.close()
         }
         for command in link.commands.values { command.cancel() }
-        for service in peripherals[id]?.definition.services ?? [] {
-            service.tellOfDisconnection(of: Self.central(link.port))
+        for service in device.definition.services { service.tellOfDisconnection(of: Self.central(link.port)) }
+        if isRunning {
+            for name in names(of: device, link) { ports[link.port]?.handle(.linkEnded(name, error)) }
         }
-        if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
+        if device.hasPrivateAddress, link.name != device.address { forgetLater(link.name, of: device) }
         updateAdvertising(id)
         linkPending(id)
     }
@@ -337,13 +345,13 @@ public actor SimulatedRadio {
     }
 
     func bonded(on adapter: String) -> Set<Peripheral.ID> {
-        Set(peripherals.filter { $0.value.records[adapter]?.bond != nil }.keys)
+        Set(peripherals.all.lazy.filter { $0.records[adapter]?.bond != nil }.map { self.name(of: $0, on: adapter) })
     }
 
     /// Ends the links of a central.
     func endLinks(of port: Int) {
         let ended = BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local)
-        for (id, device) in peripherals where device.links[port] != nil { endLink(id, port, ended) }
+        for device in peripherals.all where device.links[port] != nil { endLink(device.id, port, ended) }
     }
 
     func close(_ port: Int) {
@@ -357,7 +365,7 @@ public actor SimulatedRadio {
         (ports[port]?.known ?? []).compactMap { id in
             peripherals[id].map { device in
                 KnownPeripheral(
-                    id: id, advertisement: device.advertisement, isConnected: isLinked(device, port),
+                    id: id, advertisement: device.advertisement, isConnected: isLinked(device, as: id, port),
                     services: device.services)
             }
         }.sorted { $0.id.rawValue < $1.id.rawValue }
