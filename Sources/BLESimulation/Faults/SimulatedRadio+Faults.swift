@@ -192,41 +192,41 @@ extension SimulatedRadio {
 
     /// Sends a value to a central, if that is subscribed to it.
     func send(
-        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, _ kind: SimulatedEvent.Kind, to port: Int,
-        arrival: Outcome<Void>? = nil
+        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
+        over link: SimulatedLink, arrival: Outcome<Void>? = nil
     ) {
-        guard let device = peripherals[id], let link = device.links[port], link.subscriptions[handle] != nil else {
+        guard let subscription = link.subscriptions[handle] else {
             arrival?.deliver(.success(()))
             return
         }
-        if isTracing { traceNotification(value, handle, id, to: port) }
-        let disturbances = disturbances(of: kind, at: id, handle: handle)
+        if isTracing { traceNotification(value, handle, device.id, to: link.port) }
+        let disturbances = faults.isEmpty ? [] : disturbances(of: kind, at: device.id, handle: handle)
         if disturbances.first?.isLoss == true {
-            if let arrival { device.links[port]?.unanswered.append(arrival) }
+            if let arrival { link.unanswered.append(arrival) }
             return
         }
         guard !disturbances.isEmpty || !link.outgoing.isEmpty else {
-            device.links[port]?.subscriptions[handle]?.take(value)
+            subscription.take(value)
             arrival?.deliver(.success(()))
             return
         }
-        device.links[port]?.outgoing.append(
+        link.outgoing.append(
             OutgoingValue(value: value, handle: handle, disturbances: disturbances, arrival: arrival))
-        guard link.outgoing.isEmpty else { return }
-        Task.immediate { await self.sendOutgoing(device, id, link.number, link.port) }
+        if link.outgoing.count == 1 { Task.immediate { await self.sendOutgoing(device, link) } }
     }
 
     /// Sends the values that wait, one after the other, as long as the link lasts.
-    private func sendOutgoing(_ device: SimulatedDevice, _ id: Peripheral.ID, _ number: Int, _ port: Int) async {
-        while let link = device.links[port], link.number == number, let next = link.outgoing.first {
+    private func sendOutgoing(_ device: SimulatedDevice, _ link: SimulatedLink) async {
+        let (id, port) = (device.id, link.port)
+        while device.links[port] === link, let next = link.outgoing.first {
             do throws(BLEError) {
                 let losesLink = try await endure(next.disturbances.prefix { !$0.isLoss }, at: id, port)
-                guard device.links[port]?.number == number else { return }
+                guard device.links[port] === link else { return }
                 if next.disturbances.contains(where: \.isLoss) {
-                    if let arrival = next.arrival { device.links[port]?.unanswered.append(arrival) }
+                    if let arrival = next.arrival { link.unanswered.append(arrival) }
                 } else {
                     for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        device.links[port]?.subscriptions[next.handle]?.take(next.value)
+                        link.subscriptions[next.handle]?.take(next.value)
                     }
                     // With the link, its confirmation is lost.
                     if losesLink { loseLink(id, port) }
@@ -235,7 +235,7 @@ extension SimulatedRadio {
             } catch {
                 next.arrival?.deliver(.failure(error))
             }
-            if device.links[port]?.number == number { device.links[port]?.outgoing.removeFirst() }
+            if device.links[port] === link { link.outgoing.removeFirst() }
         }
     }
 }

@@ -11,7 +11,9 @@ final class SimulatedDevice {
     var hasPrivateAddress = false
     /// Changes the address from time to time.
     var rotation: Task<Void, Never>?
-    var definition: PeripheralDefinition
+    var definition: PeripheralDefinition {
+        didSet { advertisement = Self.advertisement(of: definition) }
+    }
     var pairing: SimulatedPairing
     var attributes: SimulatedAttributes
     var isAdvertising = true
@@ -46,9 +48,11 @@ final class SimulatedDevice {
     /// What each of the system's adapters knows of it.
     var records: [String: SimulatedRecord] = [:]
 
-    /// The advertisement that centrals receive. The default address type is the one that most devices of its transport
-    /// have.
-    var advertisement: Advertisement {
+    /// The advertisement that centrals receive.
+    private(set) var advertisement: Advertisement
+
+    /// The default address type is the one that most devices of its transport have.
+    private static func advertisement(of definition: PeripheralDefinition) -> Advertisement {
         var advertisement = definition.advertisement
         let usual: AddressType = advertisement.deviceClass == nil ? .random : .public
         advertisement.addressType = advertisement.addressType ?? usual
@@ -69,13 +73,14 @@ final class SimulatedDevice {
         self.definition = definition
         self.pairing = pairing
         attributes = SimulatedAttributes(definition.services)
+        advertisement = Self.advertisement(of: definition)
     }
 
     deinit { rotation?.cancel() }
 }
 
 /// The link between a central and a simulated peripheral.
-struct SimulatedLink {
+final class SimulatedLink {
     let number: Int
     /// The link as the peripheral's program sees it.
     let served = CentralLink()
@@ -123,7 +128,7 @@ struct SimulatedWriter {
 }
 
 /// A central's subscription to a characteristic.
-struct SimulatedSubscription {
+final class SimulatedSubscription {
     let number: Int
     /// Receives a value. Returns false if there is no room for another.
     let deliver: @Sendable ([UInt8]) -> Bool
@@ -144,7 +149,7 @@ struct SimulatedSubscription {
     }
 
     /// Delivers a value from the peripheral. The value is lost if the channel is full.
-    mutating func take(_ value: [UInt8]) {
+    func take(_ value: [UInt8]) {
         if isPaused {
             if waiting.count < Self.capacity { waiting.append(value) }
         } else {
@@ -153,13 +158,13 @@ struct SimulatedSubscription {
     }
 
     /// Resumes delivery when there is room again.
-    mutating func resume() {
+    func resume() {
         isPaused = false
         while !isPaused, !waiting.isEmpty { isPaused = !deliver(waiting.removeFirst()) }
     }
 
     /// Delivers the waiting values, even without room.
-    mutating func drain() {
+    func drain() {
         for value in waiting { _ = deliver(value) }
         waiting = []
     }

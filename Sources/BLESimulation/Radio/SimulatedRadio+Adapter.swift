@@ -154,7 +154,7 @@ extension SimulatedRadio {
         if !isRunning { forgetNames() }
         let affected = ports.values.filter { id == nil || $0.adapter == id }
         for port in affected {
-            port.filter = nil
+            setFilter(nil, of: port)
             if !isRunning { port.known = bonded(on: port.adapter) }
         }
         let obstacle = !isRunning ? Self.lost : id.map { state(of: $0) } == .unavailable ? Self.absent : Self.poweredOff

@@ -111,7 +111,7 @@ extension SimulatedRadio {
         let definition = characteristic.definition
         guard type != .withoutResponse else {
             guard definition.onWrite != nil || definition.authorize != nil else {
-                return notify(value, attribute.handle, attribute.peripheral)
+                return notify(value, attribute.handle, try device(attribute.peripheral, port))
             }
             // A sendable closure that captures `self` itself would not run on this actor.
             let radio = self
@@ -133,8 +133,7 @@ extension SimulatedRadio {
         }
         guard let handler = definition.onWrite else {
             // The link may have ended.
-            _ = try device(attribute.peripheral, port)
-            return notify(value, attribute.handle, attribute.peripheral)
+            return notify(value, attribute.handle, try device(attribute.peripheral, port))
         }
         let whole = value
         try await operate(attribute.peripheral, port) { () throws(ATTError) in try await handler(whole, request) }
@@ -149,10 +148,15 @@ extension SimulatedRadio {
             try await definition.authorize?(.write, request)
             if Task.isCancelled { throw .unlikelyError }
             guard let handler = definition.onWrite else {
-                return await notify(value, attribute.handle, attribute.peripheral)
+                return await written(value, to: attribute)
             }
             try await handler(value, request)
         }
+    }
+
+    /// Sets a value that was written, and notifies it to subscribers.
+    private func written(_ value: [UInt8], to attribute: AttributeID) {
+        if let device = peripherals[attribute.peripheral] { notify(value, attribute.handle, device) }
     }
 
     /// Runs a handler without waiting for its end. The end of the link cancels the handler.
@@ -280,13 +284,15 @@ extension SimulatedRadio {
             throw BLEError(
                 .notSupported, "the characteristic does not indicate", remedy: "Add the property .indicate.")
         }
-        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
+        let (id, handle) = (attribute.peripheral, attribute.handle)
+        guard let device = peripherals[id], let link = device.links[port],
+            link.subscriptions[handle]?.number == number
+        else {
             throw BLEError(.disconnected, "the subscription has ended")
         }
-        let (id, handle) = (attribute.peripheral, attribute.handle)
-        peripherals[id]?.attributes.set(value, of: handle)
+        device.attributes.characteristics[handle]?.value = value
         let arrival = Outcome<Void>()
-        send(value, handle, id, .indicate, to: port, arrival: arrival)
+        send(value, handle, device, .indicate, over: link, arrival: arrival)
         try await arrival.wait()
         guard try await admit(.confirm, at: id, handle: handle, port) else { return }
         loseLink(id, port)
@@ -294,10 +300,10 @@ extension SimulatedRadio {
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
     private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int, _ port: Int) {
-        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
-            return
-        }
-        notify(value, attribute.handle, attribute.peripheral, to: port)
+        guard let device = peripherals[attribute.peripheral], let link = device.links[port],
+            link.subscriptions[attribute.handle]?.number == number
+        else { return }
+        notify(value, attribute.handle, device, to: link)
     }
 
     func unsubscribe(_ attribute: AttributeID, _ port: Int) {

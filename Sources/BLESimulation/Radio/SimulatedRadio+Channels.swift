@@ -14,7 +14,7 @@ extension SimulatedRadio {
         guard let device = peripherals[id] else { return }
         for link in device.links.values {
             for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
-                var subscription = device.links[link.port]?.subscriptions.removeValue(forKey: handle)
+                let subscription = link.subscriptions.removeValue(forKey: handle)
                 subscription?.task?.cancel()
                 subscription?.drain()
                 let error = BLEError(.busy, "another program has stopped the notifications", isRetryable: true)

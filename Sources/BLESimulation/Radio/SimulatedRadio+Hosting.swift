@@ -38,8 +38,8 @@ extension SimulatedRadio {
         let isReplaced = services.count < before.count || zip(before, services).contains { $0.uuid != $1.uuid }
         for link in device.links.values.sorted(by: { $0.number < $1.number }) {
             if isReplaced {
-                device.links[link.port]?.subscriptions = [:]
                 for subscription in link.subscriptions.values { subscription.task?.cancel() }
+                link.subscriptions = [:]
             }
             for name in names(of: device, link) { ports[link.port]?.handle(.servicesChanged(name)) }
         }

@@ -34,13 +34,15 @@ public actor SimulatedRadio {
 
     var peripherals = SimulatedDevices()
     var ports: [Int: Port] = [:]
+    /// Those that scan, in the order in which they were opened.
+    private(set) var scanners: [Port] = []
     /// The hosts that have a peripheral on this radio.
     var hosts: [Peripheral.ID: Host] = [:]
     /// The adapters of the system, by their ids.
     var adapters = [adapterID: SystemAdapter()]
     var pending: [Int: PendingConnect] = [:]
     /// The next advertisement of each peripheral, by the time since the radio was created.
-    var schedule = TimerQueue<Duration, Peripheral.ID>()
+    var schedule = TimerQueue<Duration, SimulatedDevice>()
     /// Waits for the next advertisement that is due.
     var pacer: Pacer?
     let time: ElapsedTime
@@ -55,6 +57,7 @@ public actor SimulatedRadio {
 
     /// A central's access to the radio.
     final class Port {
+        let number: Int
         let handle: @Sendable (CentralBackendEvent) -> Void
         /// Its adapter, and whether it may not have another.
         var adapter: String
@@ -65,10 +68,10 @@ public actor SimulatedRadio {
         var known: Set<Peripheral.ID>
 
         init(
-            _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
+            _ number: Int, _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
             adapter: String, isBound: Bool, known: Set<Peripheral.ID>
         ) {
-            self.handle = handle
+            (self.number, self.handle) = (number, handle)
             (self.adapter, self.isBound) = (adapter, isBound)
             self.pairing = pairing
             self.known = known
@@ -200,10 +203,10 @@ public actor SimulatedRadio {
     }
 
     func remove(_ id: Peripheral.ID) {
-        endLinks(id, Self.linkLost)
-        endAdvertising(id)
-        failPauses(Self.linkLost) { $0.peripheral == id }
         guard let device = peripherals[id] else { return }
+        endLinks(id, Self.linkLost)
+        endAdvertising(device)
+        failPauses(Self.linkLost) { $0.peripheral == id }
         device.rotation?.cancel()
         // No central can connect to the peripheral any more, so only a useless address would be kept.
         for port in ports.values {
@@ -270,26 +273,28 @@ public actor SimulatedRadio {
     }
 
     func notify(_ value: [UInt8], _ uuid: BluetoothUUID, _ id: Peripheral.ID) {
-        for handle in peripherals[id]?.attributes.handles(of: uuid) ?? [] { notify(value, handle, id) }
+        guard let device = peripherals[id] else { return }
+        for handle in device.attributes.handles(of: uuid) { notify(value, handle, device) }
     }
 
     func notify(_ value: [UInt8], _ key: CharacteristicKey, _ id: Peripheral.ID) {
-        if let handle = peripherals[id]?.attributes.handle(of: key) { notify(value, handle, id) }
+        guard let device = peripherals[id], let handle = device.attributes.handle(of: key) else { return }
+        notify(value, handle, device)
     }
 
-    /// - Parameter port: the central that gets the value. Nil for all subscribers.
-    func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to port: Int? = nil) {
-        guard let device = peripherals[id] else { return }
-        device.attributes.set(value, of: handle)
-        let properties = device.attributes.characteristics[handle]?.definition.properties ?? .notify
-        let kind = properties.contains(.notify) ? SimulatedEvent.Kind.notify : .indicate
-        if let port { return send(value, handle, id, kind, to: port) }
+    /// - Parameter link: that of the central that gets the value. Nil for all subscribers.
+    func notify(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, to link: SimulatedLink? = nil) {
+        let attribute = device.attributes.characteristics[handle]
+        attribute?.value = value
+        let kind: SimulatedEvent.Kind =
+            attribute?.definition.properties.contains(.notify) == false ? .indicate : .notify
+        if let link { return send(value, handle, device, kind, over: link) }
         guard device.links.count > 1 else {
-            if let port = device.links.first?.key { send(value, handle, id, kind, to: port) }
+            if let link = device.links.first?.value { send(value, handle, device, kind, over: link) }
             return
         }
         for link in device.links.values.sorted(by: { $0.number < $1.number }) {
-            send(value, handle, id, kind, to: link.port)
+            send(value, handle, device, kind, over: link)
         }
     }
 
@@ -313,7 +318,7 @@ public actor SimulatedRadio {
         for operation in link.operations.values { operation(error) }
         failPauses(error) { $0.peripheral == id && $0.port == link.port }
         for arrival in link.outgoing.compactMap(\.arrival) + link.unanswered { arrival.deliver(.failure(error)) }
-        for var subscription in link.subscriptions.values {
+        for subscription in link.subscriptions.values {
             subscription.task?.cancel()
             subscription.drain()
         }
@@ -340,7 +345,8 @@ public actor SimulatedRadio {
         let own = try choose(adapter)
         let token = number()
         // Peripherals with a bond are always known.
-        ports[token] = Port(handle, pairing, adapter: own, isBound: adapter != nil, known: bonded(on: own))
+        ports[token] = Port(
+            token, handle, pairing, adapter: own, isBound: adapter != nil, known: bonded(on: own))
         return token
     }
 
@@ -356,6 +362,7 @@ public actor SimulatedRadio {
 
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
+        scanners.removeAll { $0.number == port }
         failPauses(.shutDown) { $0.port == port }
         endLinks(of: port)
         for id in peripherals.keys { updateAdvertising(id) }
@@ -373,11 +380,17 @@ public actor SimulatedRadio {
 
     func setFilter(_ filter: DiscoveryFilter?, _ port: Int) throws(BLEError) {
         if filter != nil { try checkReady(port) }
-        let isNew = ports[port]?.filter == nil
-        ports[port]?.filter = filter
+        guard let port = ports[port] else { return }
+        let isNew = port.filter == nil
+        setFilter(filter, of: port)
         // A new scan receives all peripherals immediately, and then at their advertising intervals.
         for id in peripherals.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             updateAdvertising(id, anew: isNew && filter != nil)
         }
+    }
+
+    func setFilter(_ filter: DiscoveryFilter?, of port: Port) {
+        port.filter = filter
+        scanners = ports.values.filter { $0.filter != nil }.sorted { $0.number < $1.number }
     }
 }
