@@ -28,7 +28,7 @@ extension SimulatedRadio {
         _ occurrence: SimulatedOccurrence
     ) -> Int {
         let number = faults.add(effect, to: event, of: peripheral, when: occurrence)
-        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        updateIsDisturbed()
         log(fault: "\(effect) \(event.kind)", of: peripheral)
         return number
     }
@@ -52,8 +52,10 @@ extension SimulatedRadio {
         }
     }
 
+    func updateIsDisturbed() { isDisturbed.store(!faults.isEmpty || hasEvents, ordering: .relaxed) }
+
     private func faultsChanged() {
-        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        updateIsDisturbed()
         for observer in faultObservers.values
         where faults.count(of: observer.fault) >= observer.count || !faults.isActive(observer.fault) {
             observer.outcome.deliver(.success(()))
@@ -186,6 +188,8 @@ extension SimulatedRadio {
         let value: [UInt8]
         let handle: UInt16
         let disturbances: [FaultPlan.Disturbance]
+        /// Its arrival over the link. Nil if it has no connection events.
+        let crossing: Outcome<Void>?
         /// Delivered when the value has arrived, or is lost.
         let arrival: Outcome<Void>?
     }
@@ -205,13 +209,15 @@ extension SimulatedRadio {
             if let arrival { link.unanswered.append(arrival) }
             return
         }
-        guard !disturbances.isEmpty || !link.outgoing.isEmpty else {
+        guard !disturbances.isEmpty || !link.outgoing.isEmpty || device.air.hasEvents else {
             subscription.take(value)
             arrival?.deliver(.success(()))
             return
         }
         link.outgoing.append(
-            OutgoingValue(value: value, handle: handle, disturbances: disturbances, arrival: arrival))
+            OutgoingValue(
+                value: value, handle: handle, disturbances: disturbances,
+                crossing: device.air.hasEvents ? crossing(device, link) : nil, arrival: arrival))
         if link.outgoing.count == 1 { Task.immediate { await self.sendOutgoing(device, link) } }
     }
 
@@ -220,6 +226,7 @@ extension SimulatedRadio {
         let (id, port) = (device.id, link.port)
         while device.links[port] === link, let next = link.outgoing.first {
             do throws(BLEError) {
+                try await next.crossing?.wait()
                 let losesLink = try await endure(next.disturbances.prefix { !$0.isLoss }, at: id, port)
                 guard device.links[port] === link else { return }
                 if next.disturbances.contains(where: \.isLoss) {

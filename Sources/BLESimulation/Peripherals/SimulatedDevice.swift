@@ -34,16 +34,17 @@ final class SimulatedDevice {
     var channelCounts: [PSM: ChannelCounts] = [:]
     /// The signal strength of the link; nil if unknown, as with bluetoothd.
     var signalStrength: Int?
+    /// What is between it and the centrals.
+    var air = SimulatedAir()
     /// Whether a central has discovered the services.
     var isDiscovered = false
 
     /// The ATT MTU of a link to it. BlueZ requests 517.
     var attMTU: Int { min(517, max(23, definition.maximumATTMTU)) }
 
-    /// The known services: the advertised ones, and all primary ones when they have been discovered.
-    var services: Set<BluetoothUUID> {
-        let advertised = definition.advertisement.serviceUUIDs
-        return isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
+    /// Returns the known services: the advertised ones, and all primary ones when they have been discovered.
+    func services(besides advertised: Set<BluetoothUUID>) -> Set<BluetoothUUID> {
+        isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
     /// What each of the system's adapters knows of it.
     var records: [String: SimulatedRecord] = [:]
@@ -95,6 +96,11 @@ final class SimulatedLink {
     /// The pending operations, which fail when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
+    /// The connection events. Nil if there were none yet.
+    var events: ConnectionEvents?
+    var eventTask: Task<Void, Never>?
+    /// What crosses the link at the next event.
+    var crossing: [Outcome<Void>] = []
     /// The values on their way, if one of them is disturbed.
     var outgoing: [SimulatedRadio.OutgoingValue] = []
     /// The waits for the arrival of values that were lost.

@@ -51,7 +51,7 @@ extension SimulatedRadio {
                 for peripheral in port.known { port.handle(.peripheralRemoved(peripheral)) }
                 port.known = []
             }
-            forgetNames(on: id)
+            forgetContent(on: id)
             if let other = present.first { move(from: id, to: other) }
         }
         if isRunning { announceState(of: id) }
@@ -151,7 +151,7 @@ extension SimulatedRadio {
     /// Ends what runs over an adapter; over all of them without one.
     func endEverything(_ error: BLEError, on id: String? = nil) {
         func isAffected(_ port: Int?) -> Bool { id == nil || port.flatMap { ports[$0]?.adapter } == id }
-        if !isRunning { forgetNames() }
+        if !isRunning { forgetContent() }
         let affected = ports.values.filter { id == nil || $0.adapter == id }
         for port in affected {
             setFilter(nil, of: port)

@@ -52,7 +52,8 @@ extension SimulatedRadio {
         while !Task.isCancelled {
             let now = time.now()
             for device in schedule.takeDue(at: now, limit: Self.turn) where device.next != nil {
-                device.next = schedule.add(now + device.definition.advertisingInterval, device)
+                device.next = schedule.add(
+                    now + device.definition.advertisingInterval + device.air.advertisingDelay(), device)
                 advertise(device)
             }
             guard let next = schedule.next else {
@@ -69,7 +70,7 @@ extension SimulatedRadio {
     /// Sends an advertisement, as the faults allow it.
     private func advertise(_ device: SimulatedDevice) {
         // The one that is held up is the next.
-        if device.isAdvertisementHeld { return }
+        if device.isAdvertisementHeld || device.air.losesAdvertisement() { return }
         guard !faults.isEmpty else { return deliver(device) }
         let disturbances = disturbances(of: .advertisement, at: device.id)
         if disturbances.first?.isLoss == true { return }
@@ -88,13 +89,14 @@ extension SimulatedRadio {
     }
 
     private func deliver(_ device: SimulatedDevice) {
-        let advertisement = device.advertisement
         for port in scanners {
-            guard let filter = port.filter, device.isHeard(on: filter.transport),
-                filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
+            guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
+            let name = name(of: device, on: port.adapter)
+            var advertisement = content(of: device, on: port.adapter, isActive: !filter.isPassive)
+            if name != device.id { advertisement.addressType = .random }
+            guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
-            let name = name(of: device, on: port.adapter)
             port.known.insert(name)
             if isTracing { trace(advertisement, from: name, to: port.number) }
             port.handle(.advertisementReceived(name, advertisement))

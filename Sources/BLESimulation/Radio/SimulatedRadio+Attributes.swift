@@ -29,16 +29,17 @@ extension SimulatedRadio {
             throw BLEError(.peripheralNotFound, "the radio does not have the peripheral \(id)")
         }
         let record = record(of: id, port)
+        let advertisement = content(of: device, on: adapter(of: port))
         var properties: [String: SystemValue] = [
             "Address": .text((record.bond == nil ? id : device.id).rawValue),
             "Connected": .boolean(isLinked(device, as: id, port)),
             "Paired": .boolean(record.bond != nil), "Trusted": .boolean(record.isTrusted),
             "Blocked": .boolean(record.isBlocked),
-            "UUIDs": .list(device.services.sorted().map { .text($0.description) }),
+            "UUIDs": .list(device.services(besides: advertisement.serviceUUIDs).sorted().map { .text($0.description) }),
         ]
-        properties["Name"] = device.definition.advertisement.localName.map { .text($0) }
+        properties["Name"] = advertisement.localName.map { .text($0) }
         properties["RSSI"] =
-            !isLinked(device, as: id, port) ? device.definition.advertisement.rssi.map { .integer($0) } : nil
+            !isLinked(device, as: id, port) ? advertisement.rssi.map { .integer($0) } : nil
         return properties
     }
 
@@ -110,12 +111,14 @@ extension SimulatedRadio {
         if isAcquired(attribute, port) { throw Self.writeAcquired }
         let definition = characteristic.definition
         guard type != .withoutResponse else {
-            guard definition.onWrite != nil || definition.authorize != nil else {
+            let crossing = crossing(attribute.peripheral, port)
+            guard definition.onWrite != nil || definition.authorize != nil || crossing != nil else {
                 return notify(value, attribute.handle, try device(attribute.peripheral, port))
             }
             // A sendable closure that captures `self` itself would not run on this actor.
             let radio = self
             return command(attribute.peripheral, port) {
+                if let crossing, (try? await crossing.wait()) == nil { return }
                 try? await radio.carryOut(value, to: attribute, definition, request)
             }
         }
@@ -294,6 +297,7 @@ extension SimulatedRadio {
         let arrival = Outcome<Void>()
         send(value, handle, device, .indicate, over: link, arrival: arrival)
         try await arrival.wait()
+        try await cross(id, port)
         guard try await admit(.confirm, at: id, handle: handle, port) else { return }
         loseLink(id, port)
     }

@@ -67,6 +67,7 @@ extension SimulatedRadio {
             while !Task.isCancelled {
                 let packets = channel.take()
                 guard !packets.isEmpty else { break }
+                try? await self.cross(attribute.peripheral, port)
                 for packet in packets where !Task.isCancelled { await self.deliver(packet, to: attribute, port) }
             }
             guard self.writer(attribute, number, port) != nil else { return }

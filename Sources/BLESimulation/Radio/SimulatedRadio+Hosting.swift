@@ -46,7 +46,8 @@ extension SimulatedRadio {
     }
 
     /// Changes the advertisement of a host. Nil if it does not advertise.
-    func setHostedAdvertisement(_ advertisement: Advertisement?, _ id: DeviceID) {
+    func setHostedAdvertisement(_ advertisement: Advertisement?, _ scanResponse: Advertisement, _ id: DeviceID) {
+        peripherals[id]?.air.scanResponse = scanResponse == Advertisement() ? nil : scanResponse
         if let advertisement { setAdvertisement(advertisement, id) }
         setAdvertising(advertisement != nil, id)
     }

@@ -36,7 +36,7 @@ extension SimulatedRadio {
     private func link(_ name: Peripheral.ID, _ port: Int) -> Bool {
         let record = record(of: name, port)
         guard let device = peripherals[name], device.hasRoom, device.isAdvertising, device.acceptsLinks,
-            reaches(device, as: name, on: adapter(of: port)),
+            reaches(device, as: name, on: adapter(of: port)), device.air.loss < 1,
             !record.isBlocked, device.definition.advertisement.isConnectable != false
         else {
             return false
@@ -48,6 +48,7 @@ extension SimulatedRadio {
         logger.debug(
             "simulated link made", metadata: ["central": "\(Self.central(port))", "peripheral": "\(id)"])
         updateAdvertising(id)
+        if device.air.loss > 0, let link = device.links[port] { startEvents(device, link) }
         tellHost(id, port, isConnected: true)
         return true
     }

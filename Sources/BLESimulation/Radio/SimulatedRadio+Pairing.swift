@@ -11,6 +11,8 @@ struct SimulatedRecord {
     var bond: SimulatedBond?
     /// The address under which it was paired. Nil for its identity address.
     var name: Peripheral.ID?
+    /// Whether it has received the scan response.
+    var hasScanResponse = false
     /// Whether the peripheral has lost its half of the bond.
     var isBondLost = false
     var isTrusted = false

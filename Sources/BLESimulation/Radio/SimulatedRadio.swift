@@ -49,11 +49,14 @@ public actor SimulatedRadio {
     private var lastNumber = 0
     var isRunning = true
     var faults = FaultPlan()
-    /// Whether there are any. Asked from anywhere for each request and value.
-    nonisolated let hasFaults = Atomic(false)
+    /// Whether links have connection events, or ever had.
+    var hasEvents = false
+    /// Whether there are faults or connection events. Asked from anywhere for each request.
+    nonisolated let isDisturbed = Atomic(false)
     /// The events that do not go on yet.
     var pauses: [Int: Pause] = [:]
     var faultObservers: [Int: FaultObserver] = [:]
+    var advertisingDelaySeed: UInt64?
 
     /// A central's access to the radio.
     final class Port {
@@ -153,6 +156,7 @@ public actor SimulatedRadio {
         definition.address = id.rawValue
         peripherals.add(SimulatedDevice(id: id, definition: definition, pairing: pairing))
         accept(definition.channels, id)
+        if let device = peripherals[id] { setAdvertisingDelays(of: device) }
         updateAdvertising(id)
         return SimulatedPeripheral(id: id, radio: self)
     }
@@ -238,15 +242,7 @@ public actor SimulatedRadio {
     }
 
     func play(_ strengths: [(seconds: Double, strength: Int)], _ id: Peripheral.ID) {
-        for (seconds, strength) in strengths {
-            if seconds <= 0 {
-                setStrength(strength, id)
-            } else {
-                _ = Task.after(.seconds(seconds), clock: clock, on: self, executor: tasks) {
-                    $0.setStrength(strength, id)
-                }
-            }
-        }
+        play(strengths.map { ($0.seconds, $0.strength) }) { $0.setStrength($1, id) }
     }
 
     /// The peripherals of this radio's hosts, in order of their ids, for a test that disturbs them.
@@ -312,6 +308,8 @@ public actor SimulatedRadio {
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
         link.served.end()
+        link.eventTask?.cancel()
+        for arrival in link.crossing { arrival.deliver(.failure(error)) }
         // The channels end before the host is notified and closes its ends, which would look like a regular end.
         for channel in link.channels { channel.lose(error) }
         tellHost(id, link.port, isConnected: false)
@@ -371,9 +369,10 @@ public actor SimulatedRadio {
     func known(_ port: Int) -> [KnownPeripheral] {
         (ports[port]?.known ?? []).compactMap { id in
             peripherals[id].map { device in
-                KnownPeripheral(
-                    id: id, advertisement: device.advertisement, isConnected: isLinked(device, as: id, port),
-                    services: device.services)
+                let advertisement = content(of: device, on: adapter(of: port))
+                return KnownPeripheral(
+                    id: id, advertisement: advertisement, isConnected: isLinked(device, as: id, port),
+                    services: device.services(besides: advertisement.serviceUUIDs))
             }
         }.sorted { $0.id.rawValue < $1.id.rawValue }
     }

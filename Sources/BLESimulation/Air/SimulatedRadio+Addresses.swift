@@ -94,12 +94,13 @@ extension SimulatedRadio {
         peripherals.removeName(name)
     }
 
-    /// A bluetoothd that starts anew knows peripherals with a bond by their identity addresses.
+    /// A bluetoothd that starts anew knows peripherals with a bond by their identity addresses, and no scan responses.
     ///
     /// - Parameter adapter: nil for all.
-    func forgetNames(on adapter: String? = nil) {
-        for device in peripherals.all where device.hasPrivateAddress {
+    func forgetContent(on adapter: String? = nil) {
+        for device in peripherals.all {
             for own in device.records.keys where adapter == nil || own == adapter {
+                device.records[own]?.hasScanResponse = false
                 guard let name = device.records[own]?.name else { continue }
                 device.records[own]?.name = nil
                 removeNameIfUnused(name, of: device)
