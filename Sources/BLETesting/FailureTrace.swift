@@ -4,7 +4,9 @@ public import Testing
 /// Prints what happened on the simulated radios of a test if the test fails.
 ///
 /// ```swift
-/// @Test(.tracesFailures) func `a strap is connected to again`() async throws { … }
+/// @Test(.tracesFailures) func `a strap is connected to again`() async throws {
+///     …
+/// }
 /// ```
 ///
 /// It has the messages of each radio that the test creates, with a logger of ``LogRecords`` or without a logger, and of

@@ -30,10 +30,13 @@ extension SimulatedRadio {
 
     /// Whether a central can connect to a peripheral by an id.
     func isKnown(_ id: Peripheral.ID, _ port: Int) -> Bool {
-        guard let port = ports[port] else { return false }
-        if port.known.contains(id) { return true }
-        guard let device = peripherals[id], device.hasPrivateAddress else { return false }
-        return reaches(device, as: id, on: port.adapter) && device.records[port.adapter]?.bond != nil
+        guard let own = ports[port] else { return false }
+        if own.known.contains(id) { return true }
+        guard let device = peripherals[id] else { return false }
+        // Another client of bluetoothd may have connected to it.
+        if isLinked(device, as: id, port) { return true }
+        return device.hasPrivateAddress && device.records[own.adapter]?.bond != nil
+            && reaches(device, as: id, on: own.adapter)
     }
 
     // MARK: Tests

@@ -36,7 +36,7 @@ extension SimulatedRadio {
     func setConnection(_ parameters: ConnectionEvents.Parameters?, _ id: Peripheral.ID) {
         guard let device = peripherals[id] else { return }
         device.air.connection = parameters
-        for link in device.links.values {
+        for link in device.links.values.map(\.shared) {
             link.eventTask?.cancel()
             (link.eventTask, link.events) = (nil, nil)
             if !device.air.hasEvents { deliverCrossing(link) }
@@ -48,7 +48,7 @@ extension SimulatedRadio {
         guard device.air.hasEvents else { return }
         hasEvents = true
         updateIsDisturbed()
-        for link in device.links.values.sorted(by: { $0.number < $1.number }) { startEvents(device, link) }
+        for link in device.links.values.sorted(by: { $0.number < $1.number }) { startEvents(device, link.shared) }
     }
 
     func setScanResponse(_ response: Advertisement?, _ id: Peripheral.ID) {
@@ -93,10 +93,10 @@ extension SimulatedRadio {
     /// Sends something over a link. Returns its arrival; nil if it has arrived.
     func crossing(_ id: Peripheral.ID, _ port: Int) -> Outcome<Void>? {
         guard let device = peripherals[id], device.air.hasEvents, let link = device.links[port] else { return nil }
-        return crossing(device, link)
+        return crossing(device, link.shared)
     }
 
-    func crossing(_ device: SimulatedDevice, _ link: SimulatedLink) -> Outcome<Void> {
+    func crossing(_ device: SimulatedDevice, _ link: SharedLink) -> Outcome<Void> {
         let arrival = Outcome<Void>()
         link.crossing.append(arrival)
         startEvents(device, link)
@@ -104,14 +104,14 @@ extension SimulatedRadio {
     }
 
     /// Starts the connection events of a link, which happen while anything waits for them or may be lost.
-    func startEvents(_ device: SimulatedDevice, _ link: SimulatedLink) {
+    func startEvents(_ device: SimulatedDevice, _ link: SharedLink) {
         guard link.eventTask == nil, device.air.loss > 0 || !link.crossing.isEmpty else { return }
         let now = time.now()
         var events =
             link.events
             ?? ConnectionEvents(
                 device.air.connection ?? ConnectionEvents.Parameters(),
-                seed: device.air.seed &+ UInt64(link.number), now: now)
+                seed: device.air.seed &+ UInt64(link.maker), now: now)
         events.resume(at: now)
         link.events = events
         let (first, id, served) = (events.next(after: now), device.id, link.served)
@@ -127,11 +127,11 @@ extension SimulatedRadio {
     /// Carries out a connection event. Returns the time of the next one; nil if nothing waits for it.
     private func connectionEvent(_ served: CentralLink, _ id: Peripheral.ID) -> Duration? {
         guard !Task.isCancelled, let device = peripherals[id],
-            let link = device.links.values.first(where: { $0.served == served })
+            let link = device.links.values.first(where: { $0.shared.served == served })?.shared
         else { return nil }
         let now = time.now()
         switch link.events?.event(at: now, loss: device.air.loss) {
-        case .timedOut?: endLink(id, link.port, Self.linkLost)
+        case .timedOut?: for use in uses(of: link, device) { endUse(device, use, Self.linkLost) }
         case .lost?: break
         case .received?, nil: deliverCrossing(link)
         }
@@ -142,7 +142,7 @@ extension SimulatedRadio {
         return link.events?.next(after: now)
     }
 
-    private func deliverCrossing(_ link: SimulatedLink) {
+    private func deliverCrossing(_ link: SharedLink) {
         let arrived = link.crossing
         link.crossing = []
         for arrival in arrived { arrival.deliver(.success(())) }

@@ -217,7 +217,7 @@ extension SimulatedRadio {
         link.outgoing.append(
             OutgoingValue(
                 value: value, handle: handle, disturbances: disturbances,
-                crossing: device.air.hasEvents ? crossing(device, link) : nil, arrival: arrival))
+                crossing: device.air.hasEvents ? crossing(device, link.shared) : nil, arrival: arrival))
         if link.outgoing.count == 1 { Task.immediate { await self.sendOutgoing(device, link) } }
     }
 

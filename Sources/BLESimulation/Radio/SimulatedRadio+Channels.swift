@@ -15,7 +15,7 @@ extension SimulatedRadio {
         for link in device.links.values {
             for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
                 let subscription = link.subscriptions.removeValue(forKey: handle)
-                subscription?.task?.cancel()
+                if let subscription { endSubscription(subscription, handle, leftTo: []) }
                 subscription?.drain()
                 let error = BLEError(.busy, "another program has stopped the notifications", isRetryable: true)
                 for name in names(of: device, link) {
@@ -46,12 +46,10 @@ extension SimulatedRadio {
         return channel
     }
 
-    /// Returns whether a write channel is open.
+    /// Returns whether a write channel is open, of any central on the adapter.
     func isAcquired(_ attribute: AttributeID, _ port: Int) -> Bool {
-        guard let writer = peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle] else {
-            return false
-        }
-        return !writer.channel.isClosed
+        guard let device = peripherals[attribute.peripheral], let link = device.links[port] else { return false }
+        return uses(of: link.shared, device).contains { $0.writers[attribute.handle]?.channel.isClosed == false }
     }
 
     private func writer(_ attribute: AttributeID, _ number: Int, _ port: Int) -> SimulatedWriter? {
@@ -82,8 +80,8 @@ extension SimulatedRadio {
         guard let definition = characteristic?.definition else { return }
         guard let device = peripherals[attribute.peripheral], let link = device.links[port] else { return }
         let request = AttributeRequest(
-            central: Self.central(link.port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
-            link: link.served)
+            central: link.shared.central, transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
+            link: link.shared.served)
         guard let admission = try? await admitCommand(attribute, link.port), admission.arrives else { return }
         try? await carryOut(packet, to: attribute, definition, request)
         if admission.losesLink { loseLink(attribute.peripheral, link.port) }

@@ -35,7 +35,9 @@ extension SimulatedRadio {
     /// Makes the link if the peripheral can be connected to now. Returns whether it was made.
     private func link(_ name: Peripheral.ID, _ port: Int) -> Bool {
         let record = record(of: name, port)
-        guard let device = peripherals[name], device.hasRoom, device.isAdvertising, device.acceptsLinks,
+        guard let device = peripherals[name] else { return false }
+        if join(device, as: name, port) { return true }
+        guard device.hasRoom, device.isAdvertising, device.acceptsLinks,
             reaches(device, as: name, on: adapter(of: port)), device.air.loss < 1,
             !record.isBlocked, device.definition.advertisement.isConnectable != false
         else {
@@ -44,13 +46,51 @@ extension SimulatedRadio {
         // A bond secures every link from the start.
         let security = record.isBondLost ? .open : record.bond?.security ?? .open
         let id = device.id
-        device.links[port] = SimulatedLink(number: number(), port: port, name: name, security: security)
+        let shared = SharedLink(maker: port, security: security)
+        let link = SimulatedLink(number: number(), port: port, name: name, shared: shared)
+        device.links[port] = link
+        linked.insert(id)
         logger.debug(
             "simulated link made", metadata: ["central": "\(Self.central(port))", "peripheral": "\(id)"])
         updateAdvertising(id)
-        if device.air.loss > 0, let link = device.links[port] { startEvents(device, link) }
+        startEvents(device, shared)
         tellHost(id, port, isConnected: true)
         return true
+    }
+
+    // MARK: Links of several centrals
+
+    /// Lets a central use the link of another one on its adapter. Returns whether there is one. A host does not share
+    /// its links, because each central is another device for it.
+    private func join(_ device: SimulatedDevice, as name: Peripheral.ID, _ port: Int) -> Bool {
+        guard hosts[device.id] == nil,
+            let other = device.links.values.first(where: { adapter(of: $0.port) == adapter(of: port) }),
+            names(of: device, other).contains(name) || reaches(device, as: name, on: adapter(of: port))
+        else { return false }
+        device.links[port] = SimulatedLink(number: number(), port: port, name: name, shared: other.shared)
+        logger.debug(
+            "simulated link shared", metadata: ["central": "\(Self.central(port))", "peripheral": "\(device.id)"])
+        return true
+    }
+
+    /// Returns the links of the centrals that use the same one, in the order in which they began.
+    func uses(of shared: SharedLink, _ device: SimulatedDevice) -> [SimulatedLink] {
+        guard device.links.count > 1 else { return device.links.values.filter { $0.shared === shared } }
+        return device.links.values.filter { $0.shared === shared }.sorted { $0.number < $1.number }
+    }
+
+    /// Ends a central's link as bluetoothd's clients do: for all of them only if this one has made it, and no other has
+    /// subscriptions or channels.
+    func leave(_ device: SimulatedDevice, _ link: SimulatedLink) {
+        let error = BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local)
+        let others = uses(of: link.shared, device).filter { $0 !== link }
+        let isInUse = others.contains { other in
+            !other.subscriptions.isEmpty || other.writers.values.contains { !$0.channel.isClosed }
+        }
+        guard link.shared.maker == link.port, !isInUse else { return endUse(device, link, error) }
+        endUse(device, link, error)
+        let ended = BLEError(.disconnected, "another program has ended the link", disconnectReason: .local)
+        for other in others { endUse(device, other, ended) }
     }
 
     /// Makes the pending links to a peripheral that may have become connectable.
@@ -83,8 +123,7 @@ extension SimulatedRadio {
             let own = peripherals.id(of: id)
             return failPauses(cancelled) { $0.peripheral == own && $0.port == port }
         }
-        endLink(
-            id, port, BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local))
+        if let device = peripherals[id], let link = device.links[port] { leave(device, link) }
     }
 
     /// Returns the peripheral. Throws if it does not have a link to the central.

@@ -29,7 +29,9 @@ extension SimulatedRadio {
         try checkReady(port)
         guard record(of: id, port).bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
-        guard device.links[port]?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
+        guard device.links[port]?.shared.isPairing == false else {
+            throw BLEError(.busy, "another pairing is in progress")
+        }
         let method = device.pairing
         do throws(BLEError) {
             try await runPairing(id, port, isRequested: true)
@@ -44,7 +46,7 @@ extension SimulatedRadio {
     /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without
     /// a call to `pair`.
     func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
-        guard let link = try device(id, port).links[port], link.security < security else { return }
+        guard let link = try device(id, port).links[port]?.shared, link.security < security else { return }
         if record(of: id, port).bond != nil {
             // The bond is not secure enough, and BlueZ does not replace it: the link stalls.
             guard link.security == .open else { try await stall(id, port) }
@@ -60,7 +62,7 @@ extension SimulatedRadio {
                 try await handlePairingFailure(error, id, port)
             }
         }
-        guard let reached = try device(id, port).links[port]?.security, reached >= security else {
+        guard let reached = try device(id, port).links[port]?.shared.security, reached >= security else {
             throw BLEError(.insufficientAuthentication)
         }
     }
@@ -94,14 +96,12 @@ extension SimulatedRadio {
     /// Runs a pairing until it ends, the link ends, or the caller gives up.
     private func runPairing(_ id: Peripheral.ID, _ port: Int, isRequested: Bool) async throws(BLEError) {
         guard let agent = ports[port]?.pairing, let method = peripherals[id]?.pairing else { return }
-        peripherals[id]?.links[port]?.isPairing = true
-        let link = peripherals[id]?.links[port]?.number
+        guard let link = peripherals[id]?.links[port]?.shared else { return }
+        link.isPairing = true
         defer {
-            if peripherals[id]?.links[port]?.number == link {
-                peripherals[id]?.links[port]?.isPairing = false
-                for waiter in peripherals[id]?.links[port]?.pairingWaiters ?? [] { waiter.deliver(.success(())) }
-                peripherals[id]?.links[port]?.pairingWaiters = []
-            }
+            link.isPairing = false
+            for waiter in link.pairingWaiters { waiter.deliver(.success(())) }
+            link.pairingWaiters = []
             ports[port]?.handle(.pairingEnded(id))
         }
         guard let capability = agent.capability() else {
@@ -114,7 +114,7 @@ extension SimulatedRadio {
             }
         } catch {
             // After the time limit of a pairing, the kernel ends the link.
-            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.links[port]?.number == link {
+            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.links[port]?.shared === link {
                 endLink(id, port, error)
             }
             throw error
@@ -122,14 +122,14 @@ extension SimulatedRadio {
         peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].bond = SimulatedBond(security: security)
         peripherals[id]?.records[adapter(of: port)]?.isBondLost = false
         peripherals[id]?.records[adapter(of: port)]?.name = peripherals[id]?.links[port]?.name
-        peripherals[id]?.links[port]?.security = security
+        link.security = security
     }
 
     /// Returns when the pairing on the link has ended.
     private func waitForPairingEnd(_ id: Peripheral.ID, _ port: Int) async {
-        guard peripherals[id]?.links[port]?.isPairing == true else { return }
+        guard let link = peripherals[id]?.links[port]?.shared, link.isPairing else { return }
         let outcome = Outcome<Void>()
-        peripherals[id]?.links[port]?.pairingWaiters.append(outcome)
+        link.pairingWaiters.append(outcome)
         try? await outcome.wait()
     }
 
@@ -240,7 +240,9 @@ extension SimulatedRadio {
         peripherals[id]?.records.values.contains { $0.bond != nil } == true
     }
 
-    func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.links.values.contains { $0.isPairing } == true }
+    func isPairing(_ id: Peripheral.ID) -> Bool {
+        peripherals[id]?.links.values.contains { $0.shared.isPairing } == true
+    }
 
     func setPairing(_ method: SimulatedPairing, _ id: Peripheral.ID) {
         peripherals[id]?.pairing = method

@@ -33,6 +33,8 @@ public actor SimulatedRadio {
     static let connectionTimeout = Duration.seconds(20)
 
     var peripherals = SimulatedDevices()
+    /// The peripherals with a link.
+    var linked: Set<Peripheral.ID> = []
     var ports: [Int: Port] = [:]
     /// Those that scan, in the order in which they were opened.
     private(set) var scanners: [Port] = []
@@ -233,7 +235,9 @@ public actor SimulatedRadio {
     func subscribers(of key: CharacteristicKey, _ id: Peripheral.ID) -> [DeviceID] {
         guard let device = peripherals[id], let handle = device.attributes.handle(of: key) else { return [] }
         return device.links.values.filter { $0.subscriptions[handle] != nil }.sorted { $0.number < $1.number }
-            .map { Self.central($0.port) }
+            .reduce(into: []) { all, link in
+                if !all.contains(link.shared.central) { all.append(link.shared.central) }
+            }
     }
 
     func setStrength(_ strength: Int, _ id: Peripheral.ID) {
@@ -300,24 +304,35 @@ public actor SimulatedRadio {
         for link in links { endLink(id, link.port, error) }
     }
 
-    /// Ends a link, and notifies its central.
+    /// Ends the link of a central, also for the other centrals on its adapter, and notifies them.
     func endLink(_ id: Peripheral.ID, _ port: Int, _ error: BLEError) {
-        guard let device = peripherals[id], let link = device.links.removeValue(forKey: port) else { return }
+        guard let device = peripherals[id], let link = device.links[port] else { return }
+        for use in uses(of: link.shared, device) { endUse(device, use, error) }
+    }
+
+    /// Ends a central's use of a link, and the link if no other central on its adapter uses it.
+    func endUse(_ device: SimulatedDevice, _ link: SimulatedLink, _ error: BLEError) {
+        guard device.links[link.port] === link else { return }
+        device.links[link.port] = nil
         let id = device.id
+        let others = uses(of: link.shared, device)
+        let isLast = others.isEmpty
         logger.debug(
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
-        link.served.end()
-        link.eventTask?.cancel()
-        for arrival in link.crossing { arrival.deliver(.failure(error)) }
+        if isLast {
+            link.shared.served.end()
+            link.shared.eventTask?.cancel()
+            for arrival in link.shared.crossing { arrival.deliver(.failure(error)) }
+        }
         // The channels end before the host is notified and closes its ends, which would look like a regular end.
         for channel in link.channels { channel.lose(error) }
-        tellHost(id, link.port, isConnected: false)
+        if isLast { tellHost(id, link.port, isConnected: false) }
         for operation in link.operations.values { operation(error) }
         failPauses(error) { $0.peripheral == id && $0.port == link.port }
         for arrival in link.outgoing.compactMap(\.arrival) + link.unanswered { arrival.deliver(.failure(error)) }
-        for subscription in link.subscriptions.values {
-            subscription.task?.cancel()
+        for (handle, subscription) in link.subscriptions {
+            endSubscription(subscription, handle, leftTo: others)
             subscription.drain()
         }
         for writer in link.writers.values {
@@ -325,11 +340,15 @@ public actor SimulatedRadio {
             writer.channel.close()
         }
         for command in link.commands.values { command.cancel() }
-        for service in device.definition.services { service.tellOfDisconnection(of: Self.central(link.port)) }
+        for service in isLast ? device.definition.services : [] {
+            service.tellOfDisconnection(of: link.shared.central)
+        }
         if isRunning {
             for name in names(of: device, link) { ports[link.port]?.handle(.linkEnded(name, error)) }
         }
         if device.hasPrivateAddress, link.name != device.address { forgetLater(link.name, of: device) }
+        guard isLast else { return }
+        if device.links.isEmpty { linked.remove(id) }
         updateAdvertising(id)
         linkPending(id)
     }
@@ -362,12 +381,16 @@ public actor SimulatedRadio {
         guard ports.removeValue(forKey: port) != nil else { return }
         scanners.removeAll { $0.number == port }
         failPauses(.shutDown) { $0.port == port }
-        endLinks(of: port)
+        for device in peripherals.all { if let link = device.links[port] { leave(device, link) } }
         for id in peripherals.keys { updateAdvertising(id) }
     }
 
     func known(_ port: Int) -> [KnownPeripheral] {
-        (ports[port]?.known ?? []).compactMap { id in
+        guard let own = ports[port] else { return [] }
+        // bluetoothd has an object for each link, also for the clients that have not scanned.
+        let others = linked.lazy.compactMap { self.peripherals[$0] }.flatMap(\.links.values)
+            .filter { self.adapter(of: $0.port) == own.adapter }.map(\.name)
+        return own.known.union(others).compactMap { id in
             peripherals[id].map { device in
                 let advertisement = content(of: device, on: adapter(of: port))
                 return KnownPeripheral(
