@@ -109,6 +109,6 @@ import Testing
 extension SimulatedRadio {
     /// Whether all links to a peripheral are encrypted.
     fileprivate func isSecure(_ id: Peripheral.ID) -> Bool {
-        peripherals[id]?.links.values.allSatisfy { $0.security != .open } == true
+        peripherals[id]?.links.values.allSatisfy { $0.shared.security != .open } == true
     }
 }

@@ -53,8 +53,8 @@ import Testing
         var attributes = SimulatedAttributes(Self.services)
         #expect(attributes.handles(of: Self.status) == [2, 9])
         #expect(attributes.handles(of: Self.first) == [])
-        attributes.set([7], of: 9)
-        attributes.set([8], of: 1)
+        attributes.characteristics[9]?.value = [7]
+        attributes.characteristics[1]?.value = [8]
         attributes.setDescriptor([9], of: 4)
         #expect(attributes.characteristics.mapValues(\.value) == [2: [1], 6: [], 9: [7]])
         #expect(attributes.descriptors.mapValues(\.value) == [4: [9], 5: Array("One".utf8), 11: [0, 0]])

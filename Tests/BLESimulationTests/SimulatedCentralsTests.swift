@@ -98,26 +98,109 @@ import Testing
         }
     }
 
-    @Test func `a peripheral has one link, and a second central waits for it`() async throws {
-        let clock = ManualClock()
-        let radio = SimulatedRadio(clock: clock)
-        let battery = await radio.add(.battery())
-        let one = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
-        let two = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
-        var remotes: [Peripheral] = []
-        for central in [one, two] {
-            for try await found in central.discoveries() {
-                remotes.append(found.peripheral)
-                break
-            }
-        }
+    private struct Pair {
+        let world: SimulatedWorld
+        let device: SimulatedPeripheral
+        let second: Central
+        let remotes: [Peripheral]
+    }
+
+    /// A peripheral that two centrals have discovered.
+    private func pair(
+        _ definition: PeripheralDefinition, adapter: String? = nil
+    ) async throws -> Pair {
+        let world = try await SimulatedWorld()
+        if let adapter { await world.radio.addAdapter(adapter) }
+        let (one, device) = try await world.add(definition)
+        let second = try await Central(
+            backend: .simulated(world.radio, adapter: adapter), configuration: .quiet(clock: world.clock))
+        return Pair(world: world, device: device, second: second, remotes: [one, try await second.find(device.id)])
+    }
+
+    @Test func `a peripheral has one link, and a central on another adapter waits for it`() async throws {
+        let pair = try await pair(.battery(), adapter: "hci1")
+        let remotes = pair.remotes
         try await remotes[0].connect()
-        let waiting = Task { [remotes] in try await remotes[1].connect() }
+        let waiting = Task { try await remotes[1].connect() }
         await until { await remotes[1].connectionState == .connecting }
         try await remotes[0].disconnect()
         try await waiting.value
-        #expect(await battery.isConnected)
-        await one.shutDown()
-        await two.shutDown()
+        #expect(await pair.device.isConnected)
+        await pair.world.central.shutDown()
+        await pair.second.shutDown()
+    }
+
+    @Test func `centrals on one adapter are one central for a peripheral, whose handler runs once`() async throws {
+        let started = SharedValue(0)
+        let ended = SharedValue(0)
+        let pair = try await pair(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -40),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFFE0),
+                        characteristics: [
+                            CharacteristicDefinition(
+                                Self.output.key.characteristic, .notify,
+                                onSubscribe: { notifier in
+                                    started.change { $0 += 1 }
+                                    defer { ended.change { $0 += 1 } }
+                                    var number: UInt8 = 0
+                                    while true {
+                                        try await notifier.clock.sleep(for: .seconds(1))
+                                        number += 1
+                                        await notifier.notify([number])
+                                    }
+                                })
+                        ])
+                ]))
+        let logs = [NotificationLog(), NotificationLog()]
+        try await pair.world.run {
+            let first = try await pair.remotes[0].notifications(Self.output)
+            let second = try await pair.remotes[1].notifications(Self.output)
+            async let one: Void = logs[0].record(first.events)
+            async let two: Void = logs[1].record(second.events)
+            await pair.world.clock.run(for: .milliseconds(2500))
+            #expect(started.value == 1)
+            #expect(await pair.device.subscribers(of: Self.output).count == 1)
+            // The handler goes on for the one that stays, although the other has started it and made the link.
+            try await pair.remotes[0].disconnect()
+            try? await one
+            #expect(ended.value == 0)
+            await pair.world.clock.run(for: .seconds(1))
+            #expect(logs.map(\.values) == [[[1], [2]], [[1], [2], [3]]])
+            #expect(await pair.device.isConnected)
+            await pair.second.shutDown()
+            try? await two
+        }
+        try await ended.until { $0 == 1 }
+        #expect(await pair.device.isConnected == false)
+        await pair.world.central.shutDown()
+    }
+
+    @Test func `a link that nobody else uses ends for all centrals of its adapter`() async throws {
+        let pair = try await pair(.battery())
+        for remote in pair.remotes { try await remote.connect() }
+        try await pair.remotes[1].disconnect()
+        #expect(await pair.remotes[0].connectionState == .connected)
+        try await pair.remotes[1].connect()
+        try await pair.remotes[0].disconnect()
+        await until { await pair.remotes[1].connectionState == .disconnected }
+        #expect(await pair.device.isConnected == false)
+        await pair.world.central.shutDown()
+        await pair.second.shutDown()
+    }
+
+    @Test func `a pairing secures the link for all centrals of its adapter`() async throws {
+        let pair = try await pair(.battery())
+        for remote in pair.remotes { try await remote.connect() }
+        try await pair.remotes[0].pair()
+        #expect(try await pair.remotes[1].pairingState().isPaired)
+        let error = await expectError(.alreadyPaired) { try await pair.remotes[1].pair() }
+        #expect(error != nil)
+        await pair.device.dropLink()
+        for remote in pair.remotes { await until { await remote.connectionState == .disconnected } }
+        await pair.world.central.shutDown()
+        await pair.second.shutDown()
     }
 }

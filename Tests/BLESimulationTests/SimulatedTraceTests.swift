@@ -47,7 +47,10 @@ import Testing
             let ids = try #require(log.metadata(of: "simulated connect: done").first)
             #expect(ids["peripheral"] == gauge.id.rawValue)
             let heard = try #require(log.metadata(of: "simulated advertisement").first)
-            #expect(heard == ["central": ids["central"], "peripheral": gauge.id.rawValue, "rssi": "-40"])
+            #expect(
+                heard == [
+                    "central": ids["central"], "peripheral": gauge.id.rawValue, "rssi": "-40", "time": "0.0 seconds",
+                ])
             let read = try #require(log.metadata(of: "simulated read: done").first)
             #expect(read["value"] == "0102")
             #expect(read["central"] == ids["central"])

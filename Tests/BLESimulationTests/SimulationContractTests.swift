@@ -10,4 +10,10 @@ struct SimulationContractTests {
     func contract(_ item: BackendContract) async throws {
         try await item.check(await SimulatedPeer())
     }
+
+    /// Several centrals on one adapter share a link as the programs of one bluetoothd.
+    @Test(arguments: SharedLinkContract.allCases)
+    func sharing(_ item: SharedLinkContract) async throws {
+        try await item.check(await SimulatedPeer())
+    }
 }

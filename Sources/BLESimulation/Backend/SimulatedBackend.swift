@@ -67,7 +67,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Starts to receive advertisements.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
-        if radio.hasFaults.load(ordering: .relaxed) {
+        if radio.isDisturbed.load(ordering: .relaxed) {
             try await radio.checkReady(port)
             _ = try await radio.admit(.scan, at: nil, port)
         }
@@ -135,7 +135,7 @@ public actor SimulatedBackend: CentralBackend {
                 return try await backend.perform("read", .read, attribute, offset: offset) { () throws(BLEError) in
                     try await radio.read(attribute, offset: offset, port)
                 }
-            case .write(let value, .withoutResponse, let offset) where radio.hasFaults.load(ordering: .relaxed):
+            case .write(let value, .withoutResponse, let offset) where radio.isDisturbed.load(ordering: .relaxed):
                 let (arrives, losesLink) = try await radio.admitCommand(attribute, port)
                 guard arrives else { return [] }
                 try await backend.perform("write", nil, attribute, offset: offset, writes: value) {

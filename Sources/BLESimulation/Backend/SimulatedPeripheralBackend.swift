@@ -167,7 +167,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
     fileprivate func admitRequest(_ request: AttributeRequest) async throws(ATTError) -> Bool {
-        guard radio.hasFaults.load(ordering: .relaxed) else { return false }
+        guard radio.isDisturbed.load(ordering: .relaxed) else { return false }
         // Without a link, there is nobody to answer.
         guard let port = await radio.port(of: request.central, at: id) else { throw .unlikelyError }
         do throws(BLEError) {
@@ -295,7 +295,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             }
         }
         advertisements.append((advertising, parameters, end))
-        await radio.setHostedAdvertisement(advertisement, id)
+        await radio.setHostedAdvertisement(advertisement, scanResponse, id)
     }
 
     private func advertisingExpired(_ number: Int) async {
@@ -308,7 +308,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     public func stopAdvertising(_ advertising: Int) async {
         guard let id, let index = advertisements.firstIndex(where: { $0.number == advertising }) else { return }
         advertisements.remove(at: index).end?.cancel()
-        await radio.setHostedAdvertisement(advertisement, id)
+        await radio.setHostedAdvertisement(advertisement, scanResponse, id)
     }
 
     /// What the radio's centrals receive: the content of all advertisements, at −50 dBm. Nil if there is none.
@@ -324,14 +324,21 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             all.appearance = all.appearance ?? parameters.appearance
             if parameters.includesTxPower { all.txPower = parameters.txPower ?? all.txPower }
             if parameters.isConnectable { all.isConnectable = true }
-            all.structures += parameters.structures + parameters.scanResponse.structures
-            // Its centrals scan actively.
-            all.serviceUUIDs.formUnion(parameters.scanResponse.serviceUUIDs)
-            all.solicitedServiceUUIDs.formUnion(parameters.scanResponse.solicitedServiceUUIDs)
-            all.serviceData.merge(parameters.scanResponse.serviceData) { $1 }
-            all.manufacturerData.merge(parameters.scanResponse.manufacturerData) { $1 }
+            all.structures += parameters.structures
         }
         return all
+    }
+
+    /// What active scans receive besides.
+    private var scanResponse: Advertisement {
+        advertisements.reduce(into: Advertisement()) { all, advertisement in
+            let response = advertisement.parameters.scanResponse
+            all.serviceUUIDs.formUnion(response.serviceUUIDs)
+            all.solicitedServiceUUIDs.formUnion(response.solicitedServiceUUIDs)
+            all.serviceData.merge(response.serviceData) { $1 }
+            all.manufacturerData.merge(response.manufacturerData) { $1 }
+            all.structures += response.structures
+        }
     }
 }
 

@@ -28,7 +28,7 @@ extension SimulatedRadio {
         _ occurrence: SimulatedOccurrence
     ) -> Int {
         let number = faults.add(effect, to: event, of: peripheral, when: occurrence)
-        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        updateIsDisturbed()
         log(fault: "\(effect) \(event.kind)", of: peripheral)
         return number
     }
@@ -52,8 +52,10 @@ extension SimulatedRadio {
         }
     }
 
+    func updateIsDisturbed() { isDisturbed.store(!faults.isEmpty || hasEvents, ordering: .relaxed) }
+
     private func faultsChanged() {
-        hasFaults.store(!faults.isEmpty, ordering: .relaxed)
+        updateIsDisturbed()
         for observer in faultObservers.values
         where faults.count(of: observer.fault) >= observer.count || !faults.isActive(observer.fault) {
             observer.outcome.deliver(.success(()))
@@ -76,6 +78,7 @@ extension SimulatedRadio {
         of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil
     ) -> [FaultPlan.Disturbance] {
         guard !faults.isEmpty else { return [] }
+        let peripheral = peripheral.map { peripherals.id(of: $0) }
         // Taken out, because a condition of a test may come back here.
         var plan = FaultPlan()
         swap(&plan, &faults)
@@ -158,7 +161,8 @@ extension SimulatedRadio {
         guard isLoss || !faults.isRemoved(fault) else { return }
         if let port, ports[port] == nil { throw .shutDown }
         if let link, linkNumber(peripheral, port) != link { throw Self.linkLost }
-        let pause = Pause(peripheral: peripheral, port: port, fault: fault, isLoss: isLoss)
+        let pause = Pause(
+            peripheral: peripheral.map { peripherals.id(of: $0) }, port: port, fault: fault, isLoss: isLoss)
         let token = number()
         pauses[token] = pause
         defer { pauses[token] = nil }
@@ -198,48 +202,53 @@ extension SimulatedRadio {
         let value: [UInt8]
         let handle: UInt16
         let disturbances: [FaultPlan.Disturbance]
+        /// Its arrival over the link. Nil if it has no connection events.
+        let crossing: Outcome<Void>?
         /// Delivered when the value has arrived, or is lost.
         let arrival: Outcome<Void>?
     }
 
     /// Sends a value to a central, if that is subscribed to it.
     func send(
-        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, _ kind: SimulatedEvent.Kind, to port: Int,
-        arrival: Outcome<Void>? = nil
+        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
+        over link: SimulatedLink, arrival: Outcome<Void>? = nil
     ) {
-        guard let device = peripherals[id], let link = device.links[port], link.subscriptions[handle] != nil else {
+        guard let subscription = link.subscriptions[handle] else {
             arrival?.deliver(.success(()))
             return
         }
-        if isTracing { traceNotification(value, handle, id, to: port) }
-        let disturbances = disturbances(of: kind, at: id, handle: handle)
+        if isTracing { traceNotification(value, handle, device.id, to: link.port) }
+        let disturbances = faults.isEmpty ? [] : disturbances(of: kind, at: device.id, handle: handle)
         if disturbances.first?.isLoss == true {
-            if let arrival { device.links[port]?.unanswered.append(arrival) }
+            if let arrival { link.unanswered.append(arrival) }
             return
         }
-        guard !disturbances.isEmpty || !link.outgoing.isEmpty else {
-            device.links[port]?.subscriptions[handle]?.take(value)
+        guard !disturbances.isEmpty || !link.outgoing.isEmpty || device.air.hasEvents else {
+            subscription.take(value)
             arrival?.deliver(.success(()))
             return
         }
-        device.links[port]?.outgoing.append(
-            OutgoingValue(value: value, handle: handle, disturbances: disturbances, arrival: arrival))
-        guard link.outgoing.isEmpty else { return }
-        Task.immediate { await self.sendOutgoing(device, id, link.number, link.port) }
+        link.outgoing.append(
+            OutgoingValue(
+                value: value, handle: handle, disturbances: disturbances,
+                crossing: device.air.hasEvents ? crossing(device, link.shared) : nil, arrival: arrival))
+        if link.outgoing.count == 1 { Task.immediate { await self.sendOutgoing(device, link) } }
     }
 
     /// Sends the values that wait, one after the other, as long as the link lasts.
-    private func sendOutgoing(_ device: SimulatedDevice, _ id: Peripheral.ID, _ number: Int, _ port: Int) async {
-        while let link = device.links[port], link.number == number, let next = link.outgoing.first {
+    private func sendOutgoing(_ device: SimulatedDevice, _ link: SimulatedLink) async {
+        let (id, port) = (device.id, link.port)
+        while device.links[port] === link, let next = link.outgoing.first {
             do throws(BLEError) {
+                try await next.crossing?.wait()
                 let losesLink = try await endure(
-                    next.disturbances.prefix { !$0.isLoss }, at: id, port, link: number)
-                guard device.links[port]?.number == number else { return }
+                    next.disturbances.prefix { !$0.isLoss }, at: id, port, link: link.number)
+                guard device.links[port] === link else { return }
                 if next.disturbances.contains(where: \.isLoss) {
-                    if let arrival = next.arrival { device.links[port]?.unanswered.append(arrival) }
+                    if let arrival = next.arrival { link.unanswered.append(arrival) }
                 } else {
                     for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        device.links[port]?.subscriptions[next.handle]?.take(next.value)
+                        link.subscriptions[next.handle]?.take(next.value)
                     }
                     // With the link, its confirmation is lost.
                     if losesLink { loseLink(id, port) }
@@ -248,7 +257,7 @@ extension SimulatedRadio {
             } catch {
                 next.arrival?.deliver(.failure(error))
             }
-            if device.links[port]?.number == number { device.links[port]?.outgoing.removeFirst() }
+            if device.links[port] === link { link.outgoing.removeFirst() }
         }
     }
 }

@@ -7,9 +7,12 @@ package import BLE
 /// indicates, the extended properties if it has any, and its other descriptors. Services with a fixed handle precede
 /// the others.
 struct SimulatedAttributes {
-    struct Attribute {
+    /// A class, so that a new value copies nothing else.
+    final class Attribute {
         let definition: CharacteristicDefinition
         var value: [UInt8]
+
+        init(_ definition: CharacteristicDefinition) { (self.definition, value) = (definition, definition.value) }
     }
 
     struct Descriptor {
@@ -20,6 +23,7 @@ struct SimulatedAttributes {
     private(set) var database: GATTDatabase
     private(set) var characteristics: [UInt16: Attribute] = [:]
     private(set) var descriptors: [UInt16: Descriptor] = [:]
+    private var handles: [BluetoothUUID: [UInt16]] = [:]
 
     init(_ services: [ServiceDefinition]) {
         var last: UInt16 = 0
@@ -30,6 +34,7 @@ struct SimulatedAttributes {
             return last
         }
         var characteristics: [UInt16: Attribute] = [:]
+        var handles: [BluetoothUUID: [UInt16]] = [:]
         var descriptors: [UInt16: Descriptor] = [:]
         let found = services.map { service in
             last = service.handle.map { $0 &- 1 } ?? highest
@@ -40,7 +45,8 @@ struct SimulatedAttributes {
                 characteristics: service.characteristics.map { definition in
                     let handle = next()
                     _ = next()
-                    characteristics[handle] = Attribute(definition: definition, value: definition.value)
+                    characteristics[handle] = Attribute(definition)
+                    handles[definition.uuid, default: []].append(handle)
                     let found = Self.descriptors(of: definition).map { descriptor in
                         let handle = next()
                         descriptors[handle] = Descriptor(definition: descriptor, value: descriptor.value)
@@ -62,6 +68,7 @@ struct SimulatedAttributes {
                     }.sorted())
             }.sorted { $0.handle < $1.handle })
         self.characteristics = characteristics
+        self.handles = handles.mapValues { $0.sorted() }
         self.descriptors = descriptors
     }
 
@@ -85,10 +92,6 @@ struct SimulatedAttributes {
         return all
     }
 
-    mutating func set(_ value: [UInt8], of handle: UInt16) {
-        characteristics[handle]?.value = value
-    }
-
     mutating func setDescriptor(_ value: [UInt8], of handle: UInt16) {
         descriptors[handle]?.value = value
     }
@@ -105,10 +108,8 @@ struct SimulatedAttributes {
         return nil
     }
 
-    /// Returns the handles of the characteristics of a type.
-    func handles(of uuid: BluetoothUUID) -> [UInt16] {
-        database.flatMap(\.characteristics).filter { $0.uuid == uuid }.map(\.handle)
-    }
+    /// Returns the handles of the characteristics of a type, in order.
+    func handles(of uuid: BluetoothUUID) -> [UInt16] { handles[uuid] ?? [] }
 }
 
 extension GATTDatabase {

@@ -2,7 +2,8 @@ public import BLE
 
 /// A handle for a peripheral of a simulated radio, for tests.
 public struct SimulatedPeripheral: Sendable, Identifiable {
-    /// The id by which centrals know the peripheral.
+    /// The id by which centrals know the peripheral. If it rotates its ``address``, this is its identity address, by
+    /// which only those know it that have a bond.
     public let id: Peripheral.ID
     let radio: SimulatedRadio
 
@@ -90,6 +91,27 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         radio.log(fault: "setServices", of: id)
         await radio.setServices(services, id)
     }
+
+    /// Replaces the address with a new resolvable private address, and returns that.
+    ///
+    /// A central without a bond discovers a stranger, no longer hears the former address, and forgets it 30 s later. An
+    /// adapter with a bond resolves the address: its centrals go on with the id that they know, and with the identity
+    /// address, ``id``. Links stay as they are until they end.
+    @discardableResult
+    public func rotateAddress() async -> Peripheral.ID {
+        await radio.rotateAddress(of: id) ?? id
+    }
+
+    /// Replaces the address from now on after each interval, such as 15 minutes; see ``rotateAddress()``. Nil ends
+    /// that, and the last address stays.
+    ///
+    /// - Precondition: The interval is positive.
+    public func rotateAddress(every interval: Duration?) async {
+        await radio.rotateAddress(of: id, every: interval)
+    }
+
+    /// The address under which it advertises: ``id``, or its latest private address.
+    public var address: Peripheral.ID { get async { await radio.address(of: id) } }
 
     /// Removes the peripheral permanently, as if out of range.
     public func remove() async {

@@ -51,6 +51,7 @@ extension SimulatedRadio {
                 for peripheral in port.known { port.handle(.peripheralRemoved(peripheral)) }
                 port.known = []
             }
+            forgetContent(on: id)
             if let other = present.first { move(from: id, to: other) }
         }
         if isRunning { announceState(of: id) }
@@ -150,14 +151,16 @@ extension SimulatedRadio {
     /// Ends what runs over an adapter; over all of them without one.
     func endEverything(_ error: BLEError, on id: String? = nil) {
         func isAffected(_ port: Int?) -> Bool { id == nil || port.flatMap { ports[$0]?.adapter } == id }
+        if !isRunning { forgetContent() }
         let affected = ports.values.filter { id == nil || $0.adapter == id }
         for port in affected {
-            port.filter = nil
+            setFilter(nil, of: port)
             if !isRunning { port.known = bonded(on: port.adapter) }
         }
         let obstacle = !isRunning ? Self.lost : id.map { state(of: $0) } == .unavailable ? Self.absent : Self.poweredOff
         failPending(obstacle) { isAffected($0.port) }
-        for (peripheral, device) in peripherals {
+        for device in peripherals.all {
+            let peripheral = device.id
             // A host's links end with its own adapter, too.
             let isOfHost = id != nil && hosts[peripheral]?.adapter == id
             for link in device.links.values where isAffected(link.port) || isOfHost {

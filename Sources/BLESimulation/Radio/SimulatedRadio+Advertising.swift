@@ -20,18 +20,17 @@ extension SimulatedRadio {
     /// - Parameter anew: whether a peripheral that advertises already does so again at once.
     func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
         guard let device = peripherals[id] else { return }
-        let should =
-            device.isAdvertising && device.hasRoom && isRunning && ports.values.contains { $0.filter != nil }
-        if !should || anew { endAdvertising(id) }
+        let should = device.isAdvertising && device.hasRoom && isRunning && !scanners.isEmpty
+        if !should || anew { endAdvertising(device) }
         guard should, device.next == nil else { return }
         let now = time.now()
-        device.next = schedule.add(now, id)
+        device.next = schedule.add(now, device)
         if pacer.map({ now < $0.deadline }) ?? true { startPacer(now) }
     }
 
-    func endAdvertising(_ id: Peripheral.ID) {
-        guard let number = peripherals[id]?.next else { return }
-        peripherals[id]?.next = nil
+    func endAdvertising(_ device: SimulatedDevice) {
+        guard let number = device.next else { return }
+        device.next = nil
         schedule.remove(number)
         guard schedule.count == 0 else { return }
         pacer?.task.cancel()
@@ -52,10 +51,10 @@ extension SimulatedRadio {
     private func advertiseDue() async -> Duration? {
         while !Task.isCancelled {
             let now = time.now()
-            for id in schedule.takeDue(at: now, limit: Self.turn) {
-                guard let device = peripherals[id] else { continue }
-                device.next = schedule.add(now + device.definition.advertisingInterval, id)
-                advertise(device, id)
+            for device in schedule.takeDue(at: now, limit: Self.turn) where device.next != nil {
+                device.next = schedule.add(
+                    now + device.definition.advertisingInterval + device.air.advertisingDelay(), device)
+                advertise(device)
             }
             guard let next = schedule.next else {
                 pacer = nil
@@ -69,39 +68,38 @@ extension SimulatedRadio {
     }
 
     /// Sends an advertisement, as the faults allow it.
-    private func advertise(_ device: SimulatedDevice, _ id: Peripheral.ID) {
+    private func advertise(_ device: SimulatedDevice) {
         // The one that is held up is the next.
-        if device.isAdvertisementHeld { return }
-        guard !faults.isEmpty else { return deliver(device, id) }
-        let disturbances = disturbances(of: .advertisement, at: id)
+        if device.isAdvertisementHeld || device.air.losesAdvertisement() { return }
+        guard !faults.isEmpty else { return deliver(device) }
+        let disturbances = disturbances(of: .advertisement, at: device.id)
         if disturbances.first?.isLoss == true { return }
-        guard !disturbances.isEmpty else { return deliver(device, id) }
-        Task.immediate { await self.advertise(device, id, disturbances) }
+        guard !disturbances.isEmpty else { return deliver(device) }
+        Task.immediate { await self.advertise(device, disturbances) }
     }
 
-    private func advertise(
-        _ device: SimulatedDevice, _ id: Peripheral.ID, _ disturbances: [FaultPlan.Disturbance]
-    ) async {
+    private func advertise(_ device: SimulatedDevice, _ disturbances: [FaultPlan.Disturbance]) async {
         device.isAdvertisementHeld = true
         defer { device.isAdvertisementHeld = false }
         // It may have stopped to advertise meanwhile.
-        guard (try? await endure(disturbances.prefix { !$0.isLoss }, at: id, nil)) != nil, peripherals[id] === device,
-            device.next != nil, !disturbances.contains(where: \.isLoss)
+        guard (try? await endure(disturbances.prefix { !$0.isLoss }, at: device.id, nil)) != nil, device.next != nil,
+            !disturbances.contains(where: \.isLoss)
         else { return }
-        deliver(device, id)
-        for _ in disturbances.filter(\.isDuplicate) { deliver(device, id) }
+        for _ in 0...disturbances.count(where: \.isDuplicate) { deliver(device) }
     }
 
-    private func deliver(_ device: SimulatedDevice, _ id: Peripheral.ID) {
-        let advertisement = device.advertisement
-        for (number, port) in ports {
-            guard let filter = port.filter, device.isHeard(on: filter.transport),
-                filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
+    private func deliver(_ device: SimulatedDevice) {
+        for port in scanners {
+            guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
+            let name = name(of: device, on: port.adapter)
+            var advertisement = content(of: device, on: port.adapter, isActive: !filter.isPassive)
+            if name != device.id { advertisement.addressType = .random }
+            guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
-            port.known.insert(id)
-            if isTracing { trace(advertisement, from: id, to: number) }
-            port.handle(.advertisementReceived(id, advertisement))
+            port.known.insert(name)
+            if isTracing { trace(advertisement, from: name, to: port.number) }
+            port.handle(.advertisementReceived(name, advertisement))
         }
     }
 }

@@ -29,14 +29,17 @@ extension SimulatedRadio {
             throw BLEError(.peripheralNotFound, "the radio does not have the peripheral \(id)")
         }
         let record = record(of: id, port)
+        let advertisement = content(of: device, on: adapter(of: port))
         var properties: [String: SystemValue] = [
-            "Address": .text(id.rawValue), "Connected": .boolean(isLinked(device, port)),
+            "Address": .text((record.bond == nil ? id : device.id).rawValue),
+            "Connected": .boolean(isLinked(device, as: id, port)),
             "Paired": .boolean(record.bond != nil), "Trusted": .boolean(record.isTrusted),
             "Blocked": .boolean(record.isBlocked),
-            "UUIDs": .list(device.services.sorted().map { .text($0.description) }),
+            "UUIDs": .list(device.services(besides: advertisement.serviceUUIDs).sorted().map { .text($0.description) }),
         ]
-        properties["Name"] = device.definition.advertisement.localName.map { .text($0) }
-        properties["RSSI"] = !isLinked(device, port) ? device.definition.advertisement.rssi.map { .integer($0) } : nil
+        properties["Name"] = advertisement.localName.map { .text($0) }
+        properties["RSSI"] =
+            !isLinked(device, as: id, port) ? advertisement.rssi.map { .integer($0) } : nil
         return properties
     }
 
@@ -88,8 +91,8 @@ extension SimulatedRadio {
     ) throws(BLEError) -> AttributeRequest {
         let device = try device(id, port)
         return AttributeRequest(
-            central: Self.central(port), transport: .le, attMTU: device.attMTU, offset: offset, writeType: writeType,
-            link: device.links[port]?.served)
+            central: device.links[port]?.shared.central ?? Self.central(port), transport: .le, attMTU: device.attMTU,
+            offset: offset, writeType: writeType, link: device.links[port]?.shared.served)
     }
 
     func write(
@@ -108,12 +111,14 @@ extension SimulatedRadio {
         if isAcquired(attribute, port) { throw Self.writeAcquired }
         let definition = characteristic.definition
         guard type != .withoutResponse else {
-            guard definition.onWrite != nil || definition.authorize != nil else {
-                return notify(value, attribute.handle, attribute.peripheral)
+            let crossing = crossing(attribute.peripheral, port)
+            guard definition.onWrite != nil || definition.authorize != nil || crossing != nil else {
+                return notify(value, attribute.handle, try device(attribute.peripheral, port))
             }
             // A sendable closure that captures `self` itself would not run on this actor.
             let radio = self
             return command(attribute.peripheral, port) {
+                if let crossing, (try? await crossing.wait()) == nil { return }
                 try? await radio.carryOut(value, to: attribute, definition, request)
             }
         }
@@ -131,8 +136,7 @@ extension SimulatedRadio {
         }
         guard let handler = definition.onWrite else {
             // The link may have ended.
-            _ = try device(attribute.peripheral, port)
-            return notify(value, attribute.handle, attribute.peripheral)
+            return notify(value, attribute.handle, try device(attribute.peripheral, port))
         }
         let whole = value
         try await operate(attribute.peripheral, port) { () throws(ATTError) in try await handler(whole, request) }
@@ -147,10 +151,15 @@ extension SimulatedRadio {
             try await definition.authorize?(.write, request)
             if Task.isCancelled { throw .unlikelyError }
             guard let handler = definition.onWrite else {
-                return await notify(value, attribute.handle, attribute.peripheral)
+                return await written(value, to: attribute)
             }
             try await handler(value, request)
         }
+    }
+
+    /// Sets a value that was written, and notifies it to subscribers.
+    private func written(_ value: [UInt8], to attribute: AttributeID) {
+        if let device = peripherals[attribute.peripheral] { notify(value, attribute.handle, device) }
     }
 
     /// Runs a handler without waiting for its end. The end of the link cancels the handler.
@@ -216,15 +225,28 @@ extension SimulatedRadio {
             throw BLEError(.requestNotSupported)
         }
         try await secure(attribute.peripheral, characteristic.definition.security, port)
+        // The link may have ended.
+        guard let link = try self.device(attribute.peripheral, port).links[port] else { throw Self.noLink }
+        let handle = attribute.handle
+        let others = uses(of: link.shared, device).filter { $0 !== link }.compactMap { $0.subscriptions[handle] }
+        // bluetoothd notifies either all of its clients, or a channel.
+        guard others.isEmpty || !isChannel && !others.contains(where: \.isChannel) else { throw Self.notifyAcquired }
+        if let other = others.first {
+            // The peripheral's handler runs already.
+            let subscription = SimulatedSubscription(number: other.number, isChannel: isChannel, deliver: deliver)
+            subscription.task = link.subscriptions[handle]?.task
+            link.subscriptions[handle] = subscription
+            return
+        }
         let number = number()
-        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle] = SimulatedSubscription(
-            number: number, isChannel: isChannel, deliver: deliver)
+        link.subscriptions[handle] = SimulatedSubscription(number: number, isChannel: isChannel, deliver: deliver)
         guard let handler = characteristic.definition.onSubscribe else { return }
         let indicates = characteristic.definition.properties.contains(.indicate)
-        let notifier = Notifier(clock: clock, central: Self.central(port)) { [weak self] value in
-            await self?.notify(value, attribute, number, port)
+        let (id, shared) = (device.id, ObjectIdentifier(link.shared))
+        let notifier = Notifier(clock: clock, central: link.shared.central) { [weak self] value in
+            await self?.notify(value, handle, number, shared, id)
         } indicate: { [weak self] (value) throws(BLEError) in
-            try await self?.indicate(value, attribute, number, port, isPossible: indicates)
+            try await self?.indicate(value, handle, number, shared, id, isPossible: indicates)
         }
         // The handler starts before the central knows that it has subscribed, and is ready for the central's next
         // write.
@@ -235,16 +257,16 @@ extension SimulatedRadio {
             } catch {
                 guard !Task.isCancelled, !(error is CancellationError) else { return }
                 failure.set(error)
-                await self?.endSubscription(attribute, number, port)
+                await self?.endSubscription(handle, number, shared, id)
             }
         }
-        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.task = task
+        link.subscriptions[handle]?.task = task
         await executor.takeTurns()
         if let error = failure.error {
-            endSubscription(attribute, number, port)
+            endSubscription(handle, number, shared, id)
             throw Self.rejection(error)
         }
-        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
+        guard !subscribed(handle, number, shared, id).isEmpty else {
             task.cancel()
             // The link may have ended.
             _ = try self.device(attribute.peripheral, port)
@@ -260,47 +282,73 @@ extension SimulatedRadio {
         return rejection
     }
 
-    /// Ends a subscription whose handler has failed. The central is not notified, because the protocol has no message
-    /// for this.
-    private func endSubscription(_ attribute: AttributeID, _ number: Int, _ port: Int) {
-        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
-            return
+    private static let notifyAcquired = BLEError(
+        .busy, "another program uses the notifications, or a channel for them", isRetryable: true)
+
+    /// Returns the links of a subscription: those of the centrals of one adapter.
+    private func subscribed(
+        _ handle: UInt16, _ number: Int, _ shared: ObjectIdentifier, _ id: Peripheral.ID
+    ) -> [SimulatedLink] {
+        guard let device = peripherals[id] else { return [] }
+        let links = device.links.values.filter {
+            ObjectIdentifier($0.shared) == shared && $0.subscriptions[handle]?.number == number
         }
-        peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle] = nil
+        return links.count < 2 ? links : links.sorted { $0.number < $1.number }
+    }
+
+    /// Ends a subscription whose handler has failed. The centrals are not notified, because the protocol has no message
+    /// for this.
+    private func endSubscription(
+        _ handle: UInt16, _ number: Int, _ shared: ObjectIdentifier, _ id: Peripheral.ID
+    ) {
+        for link in subscribed(handle, number, shared, id) { link.subscriptions[handle] = nil }
     }
 
     /// Indicates a value of a subscription's handler, and waits until the central has confirmed it, which it does at
     /// once.
     private func indicate(
-        _ value: [UInt8], _ attribute: AttributeID, _ number: Int, _ port: Int, isPossible: Bool
+        _ value: [UInt8], _ handle: UInt16, _ number: Int, _ shared: ObjectIdentifier, _ id: Peripheral.ID,
+        isPossible: Bool
     ) async throws(BLEError) {
         guard isPossible else {
             throw BLEError(
                 .notSupported, "the characteristic does not indicate", remedy: "Add the property .indicate.")
         }
-        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
+        let links = subscribed(handle, number, shared, id)
+        guard let device = peripherals[id], let first = links.first else {
             throw BLEError(.disconnected, "the subscription has ended")
         }
-        let (id, handle) = (attribute.peripheral, attribute.handle)
-        peripherals[id]?.attributes.set(value, of: handle)
+        device.attributes.characteristics[handle]?.value = value
         let arrival = Outcome<Void>()
-        send(value, handle, id, .indicate, to: port, arrival: arrival)
+        for link in links {
+            send(value, handle, device, .indicate, over: link, arrival: link === first ? arrival : nil)
+        }
         try await arrival.wait()
-        guard try await admit(.confirm, at: id, handle: handle, port) else { return }
-        loseLink(id, port)
+        try await cross(id, first.port)
+        guard try await admit(.confirm, at: id, handle: handle, first.port) else { return }
+        loseLink(id, first.port)
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
-    private func notify(_ value: [UInt8], _ attribute: AttributeID, _ number: Int, _ port: Int) {
-        guard peripherals[attribute.peripheral]?.links[port]?.subscriptions[attribute.handle]?.number == number else {
-            return
-        }
-        notify(value, attribute.handle, attribute.peripheral, to: port)
+    private func notify(
+        _ value: [UInt8], _ handle: UInt16, _ number: Int, _ shared: ObjectIdentifier, _ id: Peripheral.ID
+    ) {
+        guard let device = peripherals[id] else { return }
+        for link in subscribed(handle, number, shared, id) { notify(value, handle, device, to: link) }
     }
 
     func unsubscribe(_ attribute: AttributeID, _ port: Int) {
-        peripherals[attribute.peripheral]?.links[port]?.subscriptions.removeValue(forKey: attribute.handle)?.task?
-            .cancel()
+        guard let device = peripherals[attribute.peripheral], let link = device.links[port],
+            let subscription = link.subscriptions.removeValue(forKey: attribute.handle)
+        else { return }
+        endSubscription(subscription, attribute.handle, leftTo: uses(of: link.shared, device))
+    }
+
+    /// Ends a central's subscription. Its handler goes on for the others of the adapter.
+    func endSubscription(_ subscription: SimulatedSubscription, _ handle: UInt16, leftTo others: [SimulatedLink]) {
+        guard let task = subscription.task else { return }
+        let heir = others.lazy.compactMap { $0.subscriptions[handle] }.first { $0.number == subscription.number }
+        if let heir { heir.task = task } else { task.cancel() }
     }
 }
 

@@ -14,13 +14,13 @@ extension SimulatedRadio {
         guard let device = peripherals[id] else { return }
         for link in device.links.values {
             for handle in device.attributes.handles(of: uuid) where link.subscriptions[handle]?.isChannel == true {
-                var subscription = device.links[link.port]?.subscriptions.removeValue(forKey: handle)
-                subscription?.task?.cancel()
+                let subscription = link.subscriptions.removeValue(forKey: handle)
+                if let subscription { endSubscription(subscription, handle, leftTo: []) }
                 subscription?.drain()
-                ports[link.port]?.handle(
-                    .notificationsEnded(
-                        AttributeID(peripheral: id, handle: handle),
-                        BLEError(.busy, "another program has stopped the notifications", isRetryable: true)))
+                let error = BLEError(.busy, "another program has stopped the notifications", isRetryable: true)
+                for name in names(of: device, link) {
+                    ports[link.port]?.handle(.notificationsEnded(AttributeID(peripheral: name, handle: handle), error))
+                }
             }
         }
     }
@@ -46,12 +46,10 @@ extension SimulatedRadio {
         return channel
     }
 
-    /// Returns whether a write channel is open.
+    /// Returns whether a write channel is open, of any central on the adapter.
     func isAcquired(_ attribute: AttributeID, _ port: Int) -> Bool {
-        guard let writer = peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle] else {
-            return false
-        }
-        return !writer.channel.isClosed
+        guard let device = peripherals[attribute.peripheral], let link = device.links[port] else { return false }
+        return uses(of: link.shared, device).contains { $0.writers[attribute.handle]?.channel.isClosed == false }
     }
 
     private func writer(_ attribute: AttributeID, _ number: Int, _ port: Int) -> SimulatedWriter? {
@@ -67,6 +65,7 @@ extension SimulatedRadio {
             while !Task.isCancelled {
                 let packets = channel.take()
                 guard !packets.isEmpty else { break }
+                try? await self.cross(attribute.peripheral, port)
                 for packet in packets where !Task.isCancelled { await self.deliver(packet, to: attribute, port) }
             }
             guard self.writer(attribute, number, port) != nil else { return }
@@ -81,8 +80,8 @@ extension SimulatedRadio {
         guard let definition = characteristic?.definition else { return }
         guard let device = peripherals[attribute.peripheral], let link = device.links[port] else { return }
         let request = AttributeRequest(
-            central: Self.central(link.port), transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
-            link: link.served)
+            central: link.shared.central, transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
+            link: link.shared.served)
         guard let admission = try? await admitCommand(attribute, link.port), admission.arrives else { return }
         try? await carryOut(packet, to: attribute, definition, request)
         if admission.losesLink { loseLink(attribute.peripheral, link.port) }

@@ -13,10 +13,11 @@ extension SimulatedRadio {
         guard adapters[own]?.isPresent == true else { throw Self.absent }
         let id = unusedID()
         let device = SimulatedDevice(
+            id: id,
             definition: PeripheralDefinition(address: id.rawValue, advertisement: Advertisement(), services: []))
         device.isAdvertising = false
         device.maximumLinks = Self.hostedLinks
-        peripherals[id] = device
+        peripherals.add(device)
         hosts[id] = Host(adapter: own, handle: handle)
         return id
     }
@@ -37,15 +38,16 @@ extension SimulatedRadio {
         let isReplaced = services.count < before.count || zip(before, services).contains { $0.uuid != $1.uuid }
         for link in device.links.values.sorted(by: { $0.number < $1.number }) {
             if isReplaced {
-                device.links[link.port]?.subscriptions = [:]
                 for subscription in link.subscriptions.values { subscription.task?.cancel() }
+                link.subscriptions = [:]
             }
-            ports[link.port]?.handle(.servicesChanged(id))
+            for name in names(of: device, link) { ports[link.port]?.handle(.servicesChanged(name)) }
         }
     }
 
     /// Changes the advertisement of a host. Nil if it does not advertise.
-    func setHostedAdvertisement(_ advertisement: Advertisement?, _ id: DeviceID) {
+    func setHostedAdvertisement(_ advertisement: Advertisement?, _ scanResponse: Advertisement, _ id: DeviceID) {
+        peripherals[id]?.air.scanResponse = scanResponse == Advertisement() ? nil : scanResponse
         if let advertisement { setAdvertisement(advertisement, id) }
         setAdvertising(advertisement != nil, id)
     }

@@ -25,7 +25,7 @@ extension SimulatedRadio {
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
         peripherals[id]?.links[port]?.channels.removeAll { $0.isClosed }
         peripherals[id]?.links[port]?.channels.append(ours)
-        listener.accept(theirs, Self.central(port))
+        listener.accept(theirs, peripherals[id]?.links[port]?.shared.central ?? Self.central(port))
         return ours
     }
 

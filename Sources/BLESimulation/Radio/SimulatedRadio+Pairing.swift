@@ -9,6 +9,10 @@ struct SimulatedBond {
 /// What an adapter of this machine knows of a peripheral.
 struct SimulatedRecord {
     var bond: SimulatedBond?
+    /// The address under which it was paired. Nil for its identity address.
+    var name: Peripheral.ID?
+    /// Whether it has received the scan response.
+    var hasScanResponse = false
     /// Whether the peripheral has lost its half of the bond.
     var isBondLost = false
     var isTrusted = false
@@ -25,7 +29,9 @@ extension SimulatedRadio {
         try checkReady(port)
         guard record(of: id, port).bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
-        guard device.links[port]?.isPairing == false else { throw BLEError(.busy, "another pairing is in progress") }
+        guard device.links[port]?.shared.isPairing == false else {
+            throw BLEError(.busy, "another pairing is in progress")
+        }
         let method = device.pairing
         do throws(BLEError) {
             try await runPairing(id, port, isRequested: true)
@@ -40,7 +46,7 @@ extension SimulatedRadio {
     /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without
     /// a call to `pair`.
     func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
-        guard let link = try device(id, port).links[port], link.security < security else { return }
+        guard let link = try device(id, port).links[port]?.shared, link.security < security else { return }
         if record(of: id, port).bond != nil {
             // The bond is not secure enough, and BlueZ does not replace it: the link stalls.
             guard link.security == .open else { try await stall(id, port) }
@@ -56,7 +62,7 @@ extension SimulatedRadio {
                 try await handlePairingFailure(error, id, port)
             }
         }
-        guard let reached = try device(id, port).links[port]?.security, reached >= security else {
+        guard let reached = try device(id, port).links[port]?.shared.security, reached >= security else {
             throw BLEError(.insufficientAuthentication)
         }
     }
@@ -90,14 +96,12 @@ extension SimulatedRadio {
     /// Runs a pairing until it ends, the link ends, or the caller gives up.
     private func runPairing(_ id: Peripheral.ID, _ port: Int, isRequested: Bool) async throws(BLEError) {
         guard let agent = ports[port]?.pairing, let method = peripherals[id]?.pairing else { return }
-        peripherals[id]?.links[port]?.isPairing = true
-        let link = peripherals[id]?.links[port]?.number
+        guard let link = peripherals[id]?.links[port]?.shared else { return }
+        link.isPairing = true
         defer {
-            if peripherals[id]?.links[port]?.number == link {
-                peripherals[id]?.links[port]?.isPairing = false
-                for waiter in peripherals[id]?.links[port]?.pairingWaiters ?? [] { waiter.deliver(.success(())) }
-                peripherals[id]?.links[port]?.pairingWaiters = []
-            }
+            link.isPairing = false
+            for waiter in link.pairingWaiters { waiter.deliver(.success(())) }
+            link.pairingWaiters = []
             ports[port]?.handle(.pairingEnded(id))
         }
         guard let capability = agent.capability() else {
@@ -110,21 +114,22 @@ extension SimulatedRadio {
             }
         } catch {
             // After the time limit of a pairing, the kernel ends the link.
-            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.links[port]?.number == link {
+            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.links[port]?.shared === link {
                 endLink(id, port, error)
             }
             throw error
         }
         peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].bond = SimulatedBond(security: security)
         peripherals[id]?.records[adapter(of: port)]?.isBondLost = false
-        peripherals[id]?.links[port]?.security = security
+        peripherals[id]?.records[adapter(of: port)]?.name = peripherals[id]?.links[port]?.name
+        link.security = security
     }
 
     /// Returns when the pairing on the link has ended.
     private func waitForPairingEnd(_ id: Peripheral.ID, _ port: Int) async {
-        guard peripherals[id]?.links[port]?.isPairing == true else { return }
+        guard let link = peripherals[id]?.links[port]?.shared, link.isPairing else { return }
         let outcome = Outcome<Void>()
-        peripherals[id]?.links[port]?.pairingWaiters.append(outcome)
+        link.pairingWaiters.append(outcome)
         try? await outcome.wait()
     }
 
@@ -189,7 +194,7 @@ extension SimulatedRadio {
         peripherals[id]?.records[adapter(of: port)] ?? SimulatedRecord()
     }
 
-    private func adapter(of port: Int) -> String { ports[port]?.adapter ?? Self.adapterID }
+    func adapter(of port: Int) -> String { ports[port]?.adapter ?? Self.adapterID }
 
     /// Removes the bond and the peripheral, for all centrals of the adapter.
     func unpair(_ id: Peripheral.ID, _ port: Int) throws(BLEError) {
@@ -198,22 +203,25 @@ extension SimulatedRadio {
         for link in device.links.values where ports[link.port]?.adapter == adapter {
             endLink(id, link.port, BLEError(.disconnected, "the link was ended by a call to unpair"))
         }
+        let name = name(of: device, on: adapter)
         device.records[adapter] = nil
-        for token in Array(ports.keys) where ports[token]?.adapter == adapter && ports[token]?.known.remove(id) != nil {
-            ports[token]?.handle(.peripheralRemoved(id))
+        for port in ports.values where port.adapter == adapter && port.known.remove(name) != nil {
+            port.handle(.peripheralRemoved(name))
         }
+        removeNameIfUnused(name, of: device)
         updateAdvertising(id, anew: true)
     }
 
     func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
         guard isRunning else { throw Self.lost }
-        guard peripherals[id] != nil, ports[port]?.known.contains(id) == true else {
+        guard let device = peripherals[id], isKnown(id, port) else {
             throw BLEError(
                 .peripheralNotFound, "the peripheral has not been discovered", remedy: "It may be out of range.")
         }
         let record = record(of: id, port)
         return PairingState(
-            isPaired: record.bond != nil, isTrusted: record.isTrusted, isBlocked: record.isBlocked, identity: id)
+            isPaired: record.bond != nil, isTrusted: record.isTrusted, isBlocked: record.isBlocked,
+            identity: record.bond == nil ? id : device.id)
     }
 
     func set(_ setting: PeripheralSetting, _ value: Bool, _ id: Peripheral.ID, _ port: Int) throws(BLEError) {
@@ -232,7 +240,9 @@ extension SimulatedRadio {
         peripherals[id]?.records.values.contains { $0.bond != nil } == true
     }
 
-    func isPairing(_ id: Peripheral.ID) -> Bool { peripherals[id]?.links.values.contains { $0.isPairing } == true }
+    func isPairing(_ id: Peripheral.ID) -> Bool {
+        peripherals[id]?.links.values.contains { $0.shared.isPairing } == true
+    }
 
     func setPairing(_ method: SimulatedPairing, _ id: Peripheral.ID) {
         peripherals[id]?.pairing = method

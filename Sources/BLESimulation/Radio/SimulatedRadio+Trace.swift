@@ -71,15 +71,27 @@ extension SimulatedBackend {
         _ kind: SimulatedEvent.Kind?, _ peripheral: Peripheral.ID, _ handle: UInt16?,
         _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        guard let kind, radio.hasFaults.load(ordering: .relaxed) else { return try await body() }
+        guard let kind, radio.isDisturbed.load(ordering: .relaxed) else { return try await body() }
         if kind == .connect { try await radio.checkReady(port) }
         let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
-        let value = try await body()
+        let value = try await crossed(kind, peripheral, body)
         guard losesLink else { return value }
         await radio.loseLink(peripheral, port)
         // Nobody waits for an answer over the link.
         if kind == .connect || kind == .disconnect { return value }
         throw SimulatedRadio.linkLost
+    }
+
+    /// Lets a request cross the link, and its answer.
+    private func crossed<Value: Sendable>(
+        _ kind: SimulatedEvent.Kind, _ peripheral: Peripheral.ID, _ body: () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        guard [.discover, .read, .write, .subscribe, .pair].contains(kind) else { return try await body() }
+        try await radio.cross(peripheral, port)
+        let answer: Result<Value, BLEError>
+        do throws(BLEError) { answer = .success(try await body()) } catch { answer = .failure(error) }
+        try await radio.cross(peripheral, port)
+        return try answer.get()
     }
 
     /// The same for a request about an attribute.
@@ -89,5 +101,38 @@ extension SimulatedBackend {
     ) async throws(BLEError) -> Value {
         try await perform(
             name, kind, attribute.peripheral, handle: attribute.handle, offset: offset, writes: written, body)
+    }
+}
+
+extension Logger {
+    /// Returns a logger whose messages have the time of a simulation, as `time`.
+    func timed(_ time: ElapsedTime) -> Logger {
+        Logger(label: label) { _ in TimedLogHandler(base: handler, time: time) }
+    }
+}
+
+private struct TimedLogHandler: LogHandler {
+    var base: any LogHandler
+    let time: ElapsedTime
+
+    var logLevel: Logger.Level {
+        get { base.logLevel }
+        set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var event = event
+        event.metadata = (event.metadata ?? [:]).merging(["time": "\(time.now())"]) { own, _ in own }
+        base.log(event: event)
     }
 }

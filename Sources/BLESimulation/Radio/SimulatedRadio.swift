@@ -32,31 +32,39 @@ public actor SimulatedRadio {
     /// How long an attempt to connect waits for a peripheral that does not answer: the kernel's 20 s.
     static let connectionTimeout = Duration.seconds(20)
 
-    var peripherals: [Peripheral.ID: SimulatedDevice] = [:]
+    var peripherals = SimulatedDevices()
+    /// The peripherals with a link.
+    var linked: Set<Peripheral.ID> = []
     var ports: [Int: Port] = [:]
+    /// Those that scan, in the order in which they were opened.
+    private(set) var scanners: [Port] = []
     /// The hosts that have a peripheral on this radio.
     var hosts: [Peripheral.ID: Host] = [:]
     /// The adapters of the system, by their ids.
     var adapters = [adapterID: SystemAdapter()]
     var pending: [Int: PendingConnect] = [:]
     /// The next advertisement of each peripheral, by the time since the radio was created.
-    var schedule = TimerQueue<Duration, Peripheral.ID>()
+    var schedule = TimerQueue<Duration, SimulatedDevice>()
     /// Waits for the next advertisement that is due.
     var pacer: Pacer?
     let time: ElapsedTime
     private var lastNumber = 0
     var isRunning = true
     var faults = FaultPlan()
-    /// Whether there are any. Asked from anywhere for each request and value.
-    nonisolated let hasFaults = Atomic(false)
+    /// Whether links have connection events, or ever had.
+    var hasEvents = false
+    /// Whether there are faults or connection events. Asked from anywhere for each request.
+    nonisolated let isDisturbed = Atomic(false)
     /// The events that do not go on yet.
     var pauses: [Int: Pause] = [:]
     var faultObservers: [Int: FaultObserver] = [:]
     /// The peripherals that a system knows from before.
     var remembered: Set<Peripheral.ID> = []
+    var advertisingDelaySeed: UInt64?
 
     /// A central's access to the radio.
     final class Port {
+        let number: Int
         let handle: @Sendable (CentralBackendEvent) -> Void
         /// Its adapter, and whether it may not have another.
         var adapter: String
@@ -67,10 +75,10 @@ public actor SimulatedRadio {
         var known: Set<Peripheral.ID>
 
         init(
-            _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
+            _ number: Int, _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
             adapter: String, isBound: Bool, known: Set<Peripheral.ID>
         ) {
-            self.handle = handle
+            (self.number, self.handle) = (number, handle)
             (self.adapter, self.isBound) = (adapter, isBound)
             self.pairing = pairing
             self.known = known
@@ -94,12 +102,14 @@ public actor SimulatedRadio {
     ///
     /// - Parameter logger: receives log messages. At debug level, these are links, changes of the adapter and the
     ///   faults that a test injects; at trace level, also each received advertisement, each request of a central with
-    ///   its value, its answer and its duration, and each notified value.
-    public init(clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")) {
+    ///   its value, its answer and its duration, and each notified value. By default, that of the task.
+    public init(clock: any Clock<Duration> = ContinuousClock(), logger: Logger = .current) {
         self.clock = clock
-        self.logger = logger
-        isTracing = logger.logLevel <= .trace
         time = ElapsedTime(clock)
+        let logger = logger.label.isEmpty ? Logger(label: "ble") : logger
+        // Log messages of a real clock's time have a time already.
+        self.logger = clock is ManualClock ? logger.timed(time) : logger
+        isTracing = logger.logLevel <= .trace
         tasks = RadioTaskExecutor(executor)
         (clock as? ManualClock)?.include(executor)
     }
@@ -148,17 +158,19 @@ public actor SimulatedRadio {
     ) -> SimulatedPeripheral {
         var definition = definition
         definition.address = id.rawValue
-        peripherals[id] = SimulatedDevice(definition: definition, pairing: pairing)
+        peripherals.add(SimulatedDevice(id: id, definition: definition, pairing: pairing))
         accept(definition.channels, id)
+        if let device = peripherals[id] { setAdvertisingDelays(of: device) }
         updateAdvertising(id)
         return SimulatedPeripheral(id: id, radio: self)
     }
 
-    func unusedID() -> Peripheral.ID {
+    /// - Parameter prefix: the first two bytes.
+    func unusedID(prefix: String = "C0:00") -> Peripheral.ID {
         while true {
             let number = number()
             let parts = [24, 16, 8, 0].map { Hex.string([UInt8(truncatingIfNeeded: number >> $0)]) }
-            let id = Peripheral.ID(rawValue: "C0:00:\(parts.joined(separator: ":"))")
+            let id = Peripheral.ID(rawValue: "\(prefix):\(parts.joined(separator: ":"))")
             if peripherals[id] == nil { return id }
         }
     }
@@ -203,12 +215,17 @@ public actor SimulatedRadio {
     }
 
     func remove(_ id: Peripheral.ID) {
+        guard let device = peripherals[id] else { return }
         endLinks(id, Self.linkLost)
-        endAdvertising(id)
+        endAdvertising(device)
         failPauses(Self.linkLost) { $0.peripheral == id }
-        peripherals[id] = nil
+        device.rotation?.cancel()
         // No central can connect to the peripheral any more, so only a useless address would be kept.
-        for port in ports.values { port.known.remove(id) }
+        for port in ports.values {
+            if device.hasPrivateAddress { port.known = port.known.filter { peripherals[$0] !== device } }
+            port.known.remove(id)
+        }
+        peripherals.remove(id)
     }
 
     func isConnected(_ id: Peripheral.ID) -> Bool { peripherals[id]?.links.isEmpty == false }
@@ -224,7 +241,9 @@ public actor SimulatedRadio {
     func subscribers(of key: CharacteristicKey, _ id: Peripheral.ID) -> [DeviceID] {
         guard let device = peripherals[id], let handle = device.attributes.handle(of: key) else { return [] }
         return device.links.values.filter { $0.subscriptions[handle] != nil }.sorted { $0.number < $1.number }
-            .map { Self.central($0.port) }
+            .reduce(into: []) { all, link in
+                if !all.contains(link.shared.central) { all.append(link.shared.central) }
+            }
     }
 
     func setStrength(_ strength: Int, _ id: Peripheral.ID) {
@@ -233,15 +252,7 @@ public actor SimulatedRadio {
     }
 
     func play(_ strengths: [(seconds: Double, strength: Int)], _ id: Peripheral.ID) {
-        for (seconds, strength) in strengths {
-            if seconds <= 0 {
-                setStrength(strength, id)
-            } else {
-                _ = Task.after(.seconds(seconds), clock: clock, on: self, executor: tasks) {
-                    $0.setStrength(strength, id)
-                }
-            }
-        }
+        play(strengths.map { ($0.seconds, $0.strength) }) { $0.setStrength($1, id) }
     }
 
     /// The peripherals of this radio's hosts, in order of their ids, for a test that disturbs them.
@@ -268,26 +279,28 @@ public actor SimulatedRadio {
     }
 
     func notify(_ value: [UInt8], _ uuid: BluetoothUUID, _ id: Peripheral.ID) {
-        for handle in peripherals[id]?.attributes.handles(of: uuid) ?? [] { notify(value, handle, id) }
+        guard let device = peripherals[id] else { return }
+        for handle in device.attributes.handles(of: uuid) { notify(value, handle, device) }
     }
 
     func notify(_ value: [UInt8], _ key: CharacteristicKey, _ id: Peripheral.ID) {
-        if let handle = peripherals[id]?.attributes.handle(of: key) { notify(value, handle, id) }
+        guard let device = peripherals[id], let handle = device.attributes.handle(of: key) else { return }
+        notify(value, handle, device)
     }
 
-    /// - Parameter port: the central that gets the value. Nil for all subscribers.
-    func notify(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to port: Int? = nil) {
-        guard let device = peripherals[id] else { return }
-        device.attributes.set(value, of: handle)
-        let properties = device.attributes.characteristics[handle]?.definition.properties ?? .notify
-        let kind = properties.contains(.notify) ? SimulatedEvent.Kind.notify : .indicate
-        if let port { return send(value, handle, id, kind, to: port) }
+    /// - Parameter link: that of the central that gets the value. Nil for all subscribers.
+    func notify(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, to link: SimulatedLink? = nil) {
+        let attribute = device.attributes.characteristics[handle]
+        attribute?.value = value
+        let kind: SimulatedEvent.Kind =
+            attribute?.definition.properties.contains(.notify) == false ? .indicate : .notify
+        if let link { return send(value, handle, device, kind, over: link) }
         guard device.links.count > 1 else {
-            if let port = device.links.first?.key { send(value, handle, id, kind, to: port) }
+            if let link = device.links.first?.value { send(value, handle, device, kind, over: link) }
             return
         }
         for link in device.links.values.sorted(by: { $0.number < $1.number }) {
-            send(value, handle, id, kind, to: link.port)
+            send(value, handle, device, kind, over: link)
         }
     }
 
@@ -297,22 +310,36 @@ public actor SimulatedRadio {
         for link in links { endLink(id, link.port, error) }
     }
 
-    /// Ends a link, and notifies its central.
+    /// Ends the link of a central, also for the other centrals on its adapter, and notifies them.
     func endLink(_ id: Peripheral.ID, _ port: Int, _ error: BLEError) {
-        guard let link = peripherals[id]?.links.removeValue(forKey: port) else { return }
+        guard let device = peripherals[id], let link = device.links[port] else { return }
+        for use in uses(of: link.shared, device) { endUse(device, use, error) }
+    }
+
+    /// Ends a central's use of a link, and the link if no other central on its adapter uses it.
+    func endUse(_ device: SimulatedDevice, _ link: SimulatedLink, _ error: BLEError) {
+        guard device.links[link.port] === link else { return }
+        device.links[link.port] = nil
+        let id = device.id
+        let others = uses(of: link.shared, device)
+        let isLast = others.isEmpty
         logger.debug(
             "simulated link ended",
             metadata: ["central": "\(Self.central(link.port))", "peripheral": "\(id)", "error": "\(error)"])
-        link.served.end()
-        link.script?.cancel()
+        if isLast {
+            link.shared.served.end()
+            link.shared.script?.cancel()
+            link.shared.eventTask?.cancel()
+            for arrival in link.shared.crossing { arrival.deliver(.failure(error)) }
+        }
         // The channels end before the host is notified and closes its ends, which would look like a regular end.
         for channel in link.channels { channel.lose(error) }
-        tellHost(id, link.port, isConnected: false)
+        if isLast { tellHost(id, link.port, isConnected: false) }
         for operation in link.operations.values { operation(error) }
         failPauses(error) { $0.peripheral == id && $0.port == link.port }
         for arrival in link.outgoing.compactMap(\.arrival) + link.unanswered { arrival.deliver(.failure(error)) }
-        for var subscription in link.subscriptions.values {
-            subscription.task?.cancel()
+        for (handle, subscription) in link.subscriptions {
+            endSubscription(subscription, handle, leftTo: others)
             subscription.drain()
         }
         for writer in link.writers.values {
@@ -320,10 +347,15 @@ public actor SimulatedRadio {
             writer.channel.close()
         }
         for command in link.commands.values { command.cancel() }
-        for service in peripherals[id]?.definition.services ?? [] {
-            service.tellOfDisconnection(of: Self.central(link.port))
+        for service in isLast ? device.definition.services : [] {
+            service.tellOfDisconnection(of: link.shared.central)
         }
-        if isRunning { ports[link.port]?.handle(.linkEnded(id, error)) }
+        if isRunning {
+            for name in names(of: device, link) { ports[link.port]?.handle(.linkEnded(name, error)) }
+        }
+        if device.hasPrivateAddress, link.name != device.address { forgetLater(link.name, of: device) }
+        guard isLast else { return }
+        if device.links.isEmpty { linked.remove(id) }
         updateAdvertising(id)
         linkPending(id)
     }
@@ -338,44 +370,57 @@ public actor SimulatedRadio {
         let token = number()
         // Peripherals with a bond are always known.
         ports[token] = Port(
-            handle, pairing, adapter: own, isBound: adapter != nil, known: bonded(on: own).union(remembered))
+            token, handle, pairing, adapter: own, isBound: adapter != nil,
+            known: bonded(on: own).union(remembered))
         return token
     }
 
     func bonded(on adapter: String) -> Set<Peripheral.ID> {
-        Set(peripherals.filter { $0.value.records[adapter]?.bond != nil }.keys)
+        Set(peripherals.all.lazy.filter { $0.records[adapter]?.bond != nil }.map { self.name(of: $0, on: adapter) })
     }
 
     /// Ends the links of a central.
     func endLinks(of port: Int) {
         let ended = BLEError(.disconnected, "the link was ended by a call to disconnect", disconnectReason: .local)
-        for (id, device) in peripherals where device.links[port] != nil { endLink(id, port, ended) }
+        for device in peripherals.all where device.links[port] != nil { endLink(device.id, port, ended) }
     }
 
     func close(_ port: Int) {
         guard ports.removeValue(forKey: port) != nil else { return }
+        scanners.removeAll { $0.number == port }
         failPauses(.shutDown) { $0.port == port }
-        endLinks(of: port)
+        for device in peripherals.all { if let link = device.links[port] { leave(device, link) } }
         for id in peripherals.keys { updateAdvertising(id) }
     }
 
     func known(_ port: Int) -> [KnownPeripheral] {
-        (ports[port]?.known ?? []).compactMap { id in
+        guard let own = ports[port] else { return [] }
+        // bluetoothd has an object for each link, also for the clients that have not scanned.
+        let others = linked.lazy.compactMap { self.peripherals[$0] }.flatMap(\.links.values)
+            .filter { self.adapter(of: $0.port) == own.adapter }.map(\.name)
+        return own.known.union(others).compactMap { id in
             peripherals[id].map { device in
-                KnownPeripheral(
-                    id: id, advertisement: device.advertisement, isConnected: isLinked(device, port),
-                    services: device.services)
+                let advertisement = content(of: device, on: adapter(of: port))
+                return KnownPeripheral(
+                    id: id, advertisement: advertisement, isConnected: isLinked(device, as: id, port),
+                    services: device.services(besides: advertisement.serviceUUIDs))
             }
         }.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
     func setFilter(_ filter: DiscoveryFilter?, _ port: Int) throws(BLEError) {
         if filter != nil { try checkReady(port) }
-        let isNew = ports[port]?.filter == nil
-        ports[port]?.filter = filter
+        guard let port = ports[port] else { return }
+        let isNew = port.filter == nil
+        setFilter(filter, of: port)
         // A new scan receives all peripherals immediately, and then at their advertising intervals.
         for id in peripherals.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             updateAdvertising(id, anew: isNew && filter != nil)
         }
+    }
+
+    func setFilter(_ filter: DiscoveryFilter?, of port: Port) {
+        port.filter = filter
+        scanners = ports.values.filter { $0.filter != nil }.sorted { $0.number < $1.number }
     }
 }

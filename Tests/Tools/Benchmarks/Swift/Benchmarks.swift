@@ -68,6 +68,9 @@ enum Benchmarks {
         #endif
         case ("elements", 0, 0): try await ElementsBenchmark.run()
         case ("radio", 0, 0): try await RadioBenchmark.run()
+        case ("radio", 2, 2): try await RadioBenchmark.run(values: numbers[0], rounds: numbers[1])
+        case ("crowd", 0, 0): try await RadioBenchmark.runCrowd()
+        case ("crowd", 1, 1): try await RadioBenchmark.runCrowd(seconds: numbers[0])
         case ("memory", 1, 0):
             guard let way = MemoryBenchmark.Way(rawValue: word) else { return false }
             try await MemoryBenchmark.run(way)

@@ -508,6 +508,22 @@ ROWS = (
         aims=(Aim("events", 1000), Aim("advertisers", 1000)),
     ),
     Row(
+        "crowd",
+        "A crowd on the simulated radio",
+        "The CPU time of a virtual second, in which 10,000 peripherals advertise once and one central scans, with "
+        "`run(for:)`. 20 ms are 50 virtual seconds in a real one.",
+        (
+            Program(
+                "aligned", "all at the same moments", "Benchmarks crowd", "intervals of 1 s.", line="crowd aligned"),
+            Program(
+                "delayed", "each after its random delay", "Benchmarks crowd",
+                "`setAdvertisingDelays(seed:)`: some 1,600 moments in a second.", line="crowd delayed"),
+        ),
+        head="advertisements",
+        numbers=(Number("cpu", "ms"),),
+        aims=(Aim("aligned", 20), Aim("delayed", 50)),
+    ),
+    Row(
         "start",
         "Starting",
         "The cost of a small program that scans until it discovers a device: CPU time and time, from its start to "

@@ -1,0 +1,51 @@
+internal import BLE
+
+/// What is between a peripheral and the centrals, as far as a test asks for it.
+struct SimulatedAir {
+    /// The probability that an advertisement or an exchange of a link is lost, 0 to 1.
+    var loss = 0.0
+    /// Decides about advertisements.
+    var random = SeededGenerator(seed: 0)
+    /// The seed of the decisions about links, with which those of a peripheral differ.
+    var seed: UInt64 = 0
+    /// Nil if links do not wait for connection events unless packets are lost.
+    var connection: ConnectionEvents.Parameters?
+    /// Decides about the delays of advertisements.
+    var delays: SeededGenerator?
+    /// What only a scan that asks for it receives.
+    var scanResponse: Advertisement?
+
+    /// Whether values and requests wait for connection events.
+    var hasEvents: Bool { connection != nil || loss > 0 }
+
+    /// Decides about an advertisement.
+    mutating func losesAdvertisement() -> Bool { loss > 0 && Double.random(in: 0..<1, using: &random) < loss }
+
+    /// The random delay of advertisements has steps of 625 µs, the unit of advertising intervals. (The specification
+    /// leaves them open: volume 6, part B, section 4.4.2.2.1.)
+    mutating func advertisingDelay() -> Duration {
+        guard delays != nil else { return .zero }
+        return .microseconds(625) * Int.random(in: 0...16, using: &delays!)
+    }
+}
+
+extension DeviceID {
+    /// A seed of this device's own.
+    func seed(_ seed: UInt64) -> UInt64 { rawValue.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 } }
+}
+
+extension Advertisement {
+    /// Returns the advertisement with the content of a scan response.
+    func adding(_ response: Advertisement) -> Advertisement {
+        var all = self
+        all.localName = response.localName ?? localName
+        all.txPower = txPower ?? response.txPower
+        all.appearance = appearance ?? response.appearance
+        all.serviceUUIDs.formUnion(response.serviceUUIDs)
+        all.solicitedServiceUUIDs.formUnion(response.solicitedServiceUUIDs)
+        all.serviceData.merge(response.serviceData) { $1 }
+        all.manufacturerData.merge(response.manufacturerData) { $1 }
+        all.structures += response.structures
+        return all
+    }
+}
