@@ -58,23 +58,15 @@ public actor FakeBlueZ {
     /// Whether the kernel accepts pairings, which outlasts the daemon.
     public internal(set) var isPairable = false { didSet { publishAdapter() } }
 
-    var discoverers: Set<String> = [] { didSet { publishAdapter() } }
-    /// The transport that each client has set in its filter, whether it scans or not.
-    var transports: [String: Transport] = [:]
-    /// How many calls of each client are being carried out, and which of these clients have left.
-    var callers: [String: Int] = [:]
-    var departed: Set<String> = []
-    /// The other limits of each client's filter.
-    var limits: [String: Limits] = [:]
+    /// The clients, by their unique names.
+    var clients: [String: FakeClient] = [:]
+    /// What those with a discovery session ask for; nil if none has one.
+    var discovery: FakeDiscovery? { didSet { publishAdapter() } }
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
     var isBlocked = false
     /// Whether unblocking switches it on.
     var isOnUnblocked = false
-    /// The monitors of clients.
-    var monitors: [FakeMonitor.Key: FakeMonitor] = [:]
-    /// The clients that have registered monitors, with the path of the root.
-    var monitorRoots: Set<FakeMonitor.Key> = []
     /// The number of times that a client has answered the activation of a monitor.
     package var activations = 0
     var offersMonitors = false
@@ -116,9 +108,6 @@ public actor FakeBlueZ {
     }
     /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
     nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
-    /// The bus names of the clients that have switched on the notifications of a characteristic.
-    var notifiers: [AttributeID: Set<String>] = [:]
-    var pendingStarts: Set<PendingStart> = []
     /// The paths of the attributes that are being written.
     var writing: Set<String> = []
     /// The tasks that start and stop the notifications of a characteristic, one after the other.
@@ -148,9 +137,6 @@ public actor FakeBlueZ {
     nonisolated let readsBatteries: Bool
     nonisolated let timeouts: Timeouts
     nonisolated let logger: Logger
-    /// The clients whose filters have services.
-    public internal(set) var serviceFilters: Set<String> = []
-
     /// How long the daemon waits for the answers of its clients.
     package struct Timeouts: Sendable {
         /// To an agent's question (`REQUEST_TIMEOUT` in the daemon's `src/agent.c`).
@@ -245,7 +231,7 @@ public actor FakeBlueZ {
         await join(session)
         for other in others.values { await other.join(session) }
         if faults.hasAgentManager {
-            export("/org/bluez", Interfaces.agentManager) { daemon, call in await daemon.agentManagerCall(call) }
+            export("/org/bluez", Interfaces.agentManager) { daemon, call in daemon.agentManagerCall(call) }
         }
         try await own(BlueZ.service, session)
     }
@@ -309,8 +295,8 @@ public actor FakeBlueZ {
 
     /// The daemon has ended, and with it what it has done for an adapter.
     private func endAdapter() async {
-        discoverers = []
-        (monitors, monitorRoots) = ([:], [])
+        clients = [:]
+        discoveryChanged()
         agents = []
         await endServing()
         let attempts = devices.values.compactMap(\.connecting)
@@ -320,10 +306,7 @@ public actor FakeBlueZ {
             openChannel(device.id)
             endSockets(of: device.id)
         }
-        notifiers = [:]
-        unmadeSockets = []
-        pendingStarts = []
-        (transports, limits, serviceFilters, writing) = ([:], [:], [], [])
+        (unmadeSockets, writing) = ([], [])
         (pairings, lastPairing) = ([:], nil)
         devices.removeAll()
         // Its answers go nowhere, but what waits for them ends.
@@ -336,9 +319,6 @@ public actor FakeBlueZ {
 
     /// Whether it has been started, and not killed.
     package var isRunning: Bool { session != nil }
-
-    /// Whether any client has a discovery session.
-    public var isDiscovering: Bool { !discoverers.isEmpty }
 
     /// Sets the signal strength of an advertisement that was received from a connected peripheral.
     public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) {

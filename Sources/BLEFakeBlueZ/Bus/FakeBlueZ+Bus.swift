@@ -65,9 +65,9 @@ extension FakeBlueZ {
     ) async {
         // The daemon keeps a client from the moment of its call, not from the peripheral's answer, and forgets it at
         // its StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
-        let start = call.method == "StartNotify" ? PendingStart(path: call.path, client: call.sender) : nil
-        if let start { pendingStarts.insert(start) }
-        if call.method == "StopNotify" { pendingStarts.remove(PendingStart(path: call.path, client: call.sender)) }
+        let client = client(call.sender)
+        if call.method == "StartNotify" { client.pendingStarts.insert(call.path) }
+        if call.method == "StopNotify" { client.pendingStarts.remove(call.path) }
         // A second write of an attribute is refused until the peripheral has answered the first (`write_op` in the same
         // file). A command has no answer, so no later write is refused because of it.
         let isWrite = call.method == "WriteValue"
@@ -79,20 +79,14 @@ extension FakeBlueZ {
         if isAnswered { writing.insert(call.path) }
         defer { if isAnswered { writing.remove(call.path) } }
         let life = session
-        callers[call.sender, default: 0] += 1
-        defer {
-            callers[call.sender]? -= 1
-            if callers[call.sender] == 0 {
-                callers[call.sender] = nil
-                departed.remove(call.sender)
-            }
-        }
         await waitWhileHanging(call.method)
         // It may have died meanwhile, or the client has left.
-        guard life != nil, session === life, !departed.contains(call.sender) else {
+        guard life != nil, session === life, !client.hasLeft else {
             return answer(.failure(.bluez("Failed", "gone")))
         }
-        if let start, pendingStarts.remove(start) == nil { return answer(.failure(.bluez("Failed", "withdrawn"))) }
+        if call.method == "StartNotify", client.pendingStarts.remove(call.path) == nil {
+            return answer(.failure(.bluez("Failed", "withdrawn")))
+        }
         count(call.method)
         if let error = faults.takeError(of: call.method) { return answer(.failure(error)) }
         let result = await handle(self, call)

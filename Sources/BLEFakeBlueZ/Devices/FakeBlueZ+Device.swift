@@ -199,8 +199,8 @@ extension FakeBlueZ {
         let (paths, handles) = (Set(gone.map(\.path)), Set(gone.map(\.handle)))
         devices[device.id]?.lost = device.lost.filter { !paths.contains($0[1]) }
         writing.subtract(paths)
-        for place in notifiers.keys where place.peripheral == device.id && handles.contains(place.handle) {
-            notifiers[place] = nil
+        for place in notifying where place.peripheral == device.id && handles.contains(place.handle) {
+            clearNotifying(place)
             devices[device.id]?.uses[place.handle] = nil
         }
         unmadeSockets = unmadeSockets.filter { $0.peripheral != device.id || !handles.contains($0.handle) }

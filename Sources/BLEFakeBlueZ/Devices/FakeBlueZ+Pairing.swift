@@ -16,8 +16,7 @@ struct FakeAgent {
 extension FakeBlueZ {
     // MARK: AgentManager1
 
-    func agentManagerCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        await removeDeadAgents()
+    func agentManagerCall(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
         let path = call.arguments.first?.string ?? ""
         let known = agents.firstIndex { $0.owner == call.sender }
         switch (call.method, known) {
@@ -72,18 +71,6 @@ extension FakeBlueZ {
         return device?.linkCapability ?? kernelCapability
     }
 
-    /// Removes the agents of programs that have left the bus. (bluetoothd watches their names; this daemon checks
-    /// them.)
-    private func removeDeadAgents() async {
-        let daemon = first.or(self)
-        guard daemon === self else { return await daemon.removeDeadAgents() }
-        for agent in agents {
-            let reply = try? await session?.call(
-                .bus("NameHasOwner", [.string(agent.owner)]), timeout: timeouts.call)
-            if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
-        }
-    }
-
     /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
     func agent(for id: Peripheral.ID?) -> FakeAgent? {
         let agents = first.or(self).assumeIsolated { $0.agents }
@@ -99,8 +86,6 @@ extension FakeBlueZ {
 
     /// Asks the agent in the daemon's way, and returns its answer.
     func ask(_ id: Peripheral.ID, _ prompt: PairingPrompt) async -> PairingAnswer {
-        // One may have left the bus after the others were registered.
-        await removeDeadAgents()
         guard let agent = agent(for: id), let session, let device = devices[id] else { return .refuse }
         func call(_ method: String, _ arguments: DBusValue...) -> MethodCall {
             MethodCall(agent.owner, agent.path, BlueZ.agent, method, arguments)

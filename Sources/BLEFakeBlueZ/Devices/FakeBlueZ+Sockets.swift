@@ -39,7 +39,7 @@ extension FakeBlueZ {
     private func acquireNotify(_ place: AttributeID, _ attribute: FakeDevice.Attribute) async -> Answer {
         guard let packetLength = devices[place.peripheral]?.linkPacketLength else { return Self.notConnected }
         guard !hasNotifySocket(place) else { return Self.notifyAcquired }
-        guard notifiers[place]?.isEmpty != false else {
+        guard !isNotifying(place) else {
             return .failure(.bluez("InProgress", "Operation already in progress"))
         }
         guard properties(place).contains(.notify) else { return Self.notSupported }
