@@ -114,7 +114,7 @@ public actor FakeBlueZ {
     var notifyTurns: [AttributeID: Task<Void, Never>] = [:]
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
-    var writeSockets: [AttributeID: PacketSocket] = [:]
+    var writeSockets: [AttributeID: FakeWriteSocket] = [:]
     /// The characteristics whose `AcquireNotify` was lost with its link.
     var unmadeSockets: Set<AttributeID> = []
     /// What is exported, by path and interface, for the bus thread.

@@ -95,8 +95,9 @@ extension FakeBlueZ {
         guard serving?.applications[attribute.application]?.acquiring.contains(attribute) == true, minorVersion >= 80,
             let descriptor = try? await acquire(attribute, central, attMTU)
         else { return false }
-        let socket = open(descriptor) { [weak self] packet in
+        let socket = open(PacketSocket(descriptor, on: loop)) { [weak self] packet in
             self?.valueArrived(.packet(packet, attribute, central))
+            return true
         } onEnd: { daemon, socket in
             guard daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] === socket else {
                 return
