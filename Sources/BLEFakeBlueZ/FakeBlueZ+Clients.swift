@@ -13,6 +13,11 @@ extension FakeBlueZ {
         return client
     }
 
+    /// The number of clients that have called an object of an adapter, on all adapters.
+    package var clientCount: Int {
+        others.values.reduce(clients.count) { count, other in count + other.assumeIsolated { $0.clients.count } }
+    }
+
     /// A signal of the bus: when a name has lost its owner, that client has left.
     nonisolated func heard(_ message: IncomingMessage) {
         if message.member == "PropertiesChanged" { return clientChanged(message) }
@@ -184,23 +189,10 @@ extension FakeBlueZ {
         return rssi >= minimum
     }
 
-    /// The properties that an advertisement changes. The signal strength is among them only when it has changed by 8
-    /// dB, or when small changes are shown, too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
-    func shown(_ advertisement: Advertisement, of device: FakeDevice) -> [String: DBusValue] {
-        var present = device
-        (present.advertisement, present.isInRange) = (advertisement, true)
-        let former = device.properties
-        let advertised = device.advertised(advertisement)
-        // Data is shown each time, as `DuplicateData` has it by default.
-        var properties = present.properties.filter { name, value in
-            former[name] != value || advertised[name] != nil && Self.isShownAgain(name)
-        }
+    /// Whether the signal strength of an advertisement is shown: if it has changed by 8 dB, or small changes are shown,
+    /// too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
+    func showsSignalStrength(_ advertisement: Advertisement, of device: FakeDevice) -> Bool {
         let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)
-        if device.isInRange, discovery?.showsSmallChanges != true, abs(before - now) < 8 { properties["RSSI"] = nil }
-        return properties
-    }
-
-    private static func isShownAgain(_ name: String) -> Bool {
-        ["RSSI", "ManufacturerData", "ServiceData"].contains(name)
+        return !device.isInRange || discovery?.showsSmallChanges == true || abs(before - now) >= 8
     }
 }

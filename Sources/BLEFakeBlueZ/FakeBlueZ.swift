@@ -91,8 +91,10 @@ public actor FakeBlueZ {
     /// The devices that have an object.
     var devices = FakeDevices() {
         didSet {
+            let changed = devices.takeChanged()
+            guard !changed.isEmpty else { return }
             var changes: [Peripheral.ID: [String: DBusValue]?] = [:]
-            for id in devices.takeChanged() {
+            for id in changed {
                 changes.updateValue(
                     devices[id].map { device in
                         device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) {
@@ -342,9 +344,17 @@ public actor FakeBlueZ {
         // No adapter receives itself.
         guard session != nil, isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
         if let device = devices[id] {
-            let shown = shown(advertisement, of: device)
-            devices[id]?.advertisement = advertisement
-            devices[id]?.isInRange = true
+            let changes = device.changes(from: device.advertisement, to: advertisement)
+            let repeated = FakeDevice.repeated(advertisement)
+            devices.receive(advertisement, from: id)
+            loop.perform { [weak self] in
+                self?.published.withLock { published in
+                    for (name, value) in changes { published[id]?[name] = value }
+                    published[id]?.merge(repeated) { $1 }
+                }
+            }
+            var shown = changes.compactMapValues(\.self).merging(repeated) { $1 }
+            if !showsSignalStrength(advertisement, of: device) { shown["RSSI"] = nil }
             changed(device.path, BlueZ.device, shown)
             tellMonitors(device.path, advertisement)
             return

@@ -1,4 +1,5 @@
 import BLE
+import BLEFakeBlueZ
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
@@ -10,6 +11,72 @@ import Testing
 /// What a program gets and hears from the fake bluetoothd that makes its calls itself.
 @Suite(.startsProcesses, .hangLimit)
 struct FakeCallTests {
+    private static let adapter = "org.bluez.Adapter1"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let manager = "org.freedesktop.DBus.ObjectManager"
+
+    // MARK: Clients
+
+    @Test func `nothing of a client outlives it`() async throws {
+        let world = try await BlueZWorld()
+        await world.daemon.addAdapter("hci1")
+        let program = try await world.makeSession()
+        try await program.callBlueZ(
+            "/org/bluez", "org.bluez.AgentManager1", "RegisterAgent", .objectPath("/agent"), .string(""))
+        for path in ["/org/bluez/hci0", "/org/bluez/hci1"] {
+            try await program.callBlueZ(
+                path, Self.adapter, "SetDiscoveryFilter", .options(["UUIDs": .strings(["180d"])]))
+            try await program.callBlueZ(path, Self.adapter, "StartDiscovery")
+        }
+        let name = try #require(await program.uniqueName)
+        #expect(await world.daemon.agentOwners == [name])
+        #expect(await world.daemon.serviceFilters == [name])
+        #expect(await world.daemon.discoveringAdapters == 2)
+        await program.close()
+        await until { await world.daemon.clientCount == 0 }
+        #expect(await world.daemon.agentOwners == [])
+        #expect(await world.daemon.serviceFilters == [])
+        #expect(await world.daemon.discoveringAdapters == 0)
+        await world.daemon.kill()
+    }
+
+    @Test func `an advertisement is signaled with what it changes, and what it lacks is gone`() async throws {
+        let world = try await BlueZWorld(isAsInstalled: true)
+        let thing = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "One", rssi: -50, manufacturerData: [1: [2]]),
+                advertisingInterval: .milliseconds(20), services: []))
+        let signals = SharedValue<[Set<String>]>([])
+        let program = try await world.makeSession { message in
+            guard message.member == "PropertiesChanged", message.path.hasPrefix("/org/bluez/hci0/dev_") else { return }
+            var body = message.body
+            var names: Set<String> = []
+            _ = try? body.string()
+            try? body.forEachProperty { (name, _) throws(DBusError) in names.insert(name.string) }
+            signals.change { [names] in $0.append(names) }
+        }
+        try await program.listen("type='signal',interface='\(Self.properties)'", timeout: HangLimit.step)
+        try await program.callBlueZ("/org/bluez/hci0", Self.adapter, "StartDiscovery")
+        try await signals.until { $0.contains(["ManufacturerData"]) }
+        await thing.setAdvertisement(Advertisement(localName: "Two", rssi: -70))
+        try await signals.until { $0.contains(["Name", "Alias", "RSSI"]) }
+        signals.change { $0 = [] }
+        try await signals.until { $0.contains([]) }
+        #expect(signals.value.allSatisfy { $0.isEmpty })
+        let path = try await program.path("org.bluez.Device1")
+        func get(_ name: String) async throws(DBusError) -> DBusValue? {
+            try await program.callBlueZ(
+                path, Self.properties, "Get", .string("org.bluez.Device1"), .string(name)
+            ).values.first?.unwrapped
+        }
+        #expect(try await get("Name") == .string("Two"))
+        #expect(try await get("Alias") == .string("Two"))
+        #expect(try await get("RSSI") == .int16(-70))
+        await #expect(throws: DBusError.self) { _ = try await get("ManufacturerData") }
+        await program.close()
+        await world.daemon.kill()
+    }
+
     // MARK: Sockets
 
     @Test func `a program that floods a socket is held up until the peripheral takes the writes, and loses none`()
