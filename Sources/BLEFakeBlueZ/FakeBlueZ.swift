@@ -5,6 +5,7 @@ import DBus
 public import Logging
 import Loop
 import Synchronization
+import Waiting
 
 /// bluetoothd's bus interface over a simulated radio, on a bus of one's own.
 ///
@@ -81,7 +82,7 @@ public actor FakeBlueZ {
     var isSendingValues = false
     /// What clients have signaled so far.
     nonisolated let signaledValues = Mutex<[[UInt8]]>([])
-    nonisolated let arrivedValues = Mutex<[FakeServing.Value]>([])
+    nonisolated let arrivedValues = Mutex(Fifo<FakeServing.Value>())
     var refusesMonitors = false
     /// Whether the subscribers of indications confirm values that are signaled to all.
     var confirmsSignals = true

@@ -78,7 +78,7 @@ extension FakeBlueZ {
             var characteristics: [CharacteristicDefinition] = []
             for (index, characteristic) in (characteristicsByParent[service.0] ?? []).enumerated() {
                 let attribute = ServedAttribute(application: number, service: position, characteristic: index)
-                application.paths[attribute] = characteristic.0
+                application.add(attribute, at: characteristic.0)
                 let flags = characteristic.1[key: "Flags"]?.elements?.compactMap(\.string) ?? []
                 if flags.contains("indicate"), !flags.contains("notify") { application.indicating.insert(attribute) }
                 if flags.contains("write-without-response") { application.hasCommands.insert(attribute) }
@@ -88,7 +88,7 @@ extension FakeBlueZ {
                 for (place, descriptor) in (descriptorsByParent[characteristic.0] ?? []).enumerated() {
                     var own = attribute
                     own.descriptor = place
-                    application.paths[own] = descriptor.0
+                    application.add(own, at: descriptor.0)
                     descriptors.append(DescriptorDefinition(type(descriptor.1)))
                 }
                 characteristics.append(

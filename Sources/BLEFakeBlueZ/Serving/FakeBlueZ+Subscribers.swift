@@ -3,6 +3,8 @@ import BLEBlueZ
 import BLESimulation
 import DBus
 import Loop
+import Synchronization
+import Waiting
 
 /// The subscribers of what clients serve, and the values that clients send to them.
 extension FakeBlueZ {
@@ -63,7 +65,7 @@ extension FakeBlueZ {
         guard !isSendingValues else { return }
         isSendingValues = true
         defer { isSendingValues = false }
-        while let next = arrivedValues.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+        while let next = arrivedValues.withLock({ $0.popFirst() }) {
             guard let serving else { continue }
             guard case .signal(let value, let path, let client) = next else {
                 if case .packet(let packet, let attribute, let central) = next {
@@ -77,11 +79,10 @@ extension FakeBlueZ {
                 continue
             }
             for (_, application) in serving.applications where application.client == client {
-                for (attribute, own) in application.paths where own == path {
-                    try? await serving.backend.notify(value, from: attribute, to: nil)
-                    guard application.indicating.contains(attribute), confirmsSignals else { continue }
-                    Task { _ = try? await self.called(attribute, "Confirm", []) }
-                }
+                guard let attribute = application.attributes[path] else { continue }
+                try? await serving.backend.notify(value, from: attribute, to: nil)
+                guard application.indicating.contains(attribute), confirmsSignals else { continue }
+                Task { _ = try? await self.called(attribute, "Confirm", []) }
             }
         }
     }

@@ -16,8 +16,9 @@ final class FakeServing {
         let root: String
         /// Whether its registration has ended, with success.
         var isRegistered = false
-        /// The paths of attributes.
-        var paths: [ServedAttribute: String] = [:]
+        /// The paths of attributes, and the attributes at paths.
+        private(set) var paths: [ServedAttribute: String] = [:]
+        private(set) var attributes: [String: ServedAttribute] = [:]
         /// The characteristics that only indicate.
         var indicating: Set<ServedAttribute> = []
         /// Those whose writes are acknowledged before the client has answered (`chrc_write_cb`).
@@ -30,6 +31,13 @@ final class FakeServing {
         var subscribers: [ServedAttribute: Set<Peripheral.ID>] = [:]
         /// The sockets of subscribers.
         var sockets: [ServedAttribute: [Peripheral.ID: PacketSocket]] = [:]
+
+        init(client: String, root: String) { (self.client, self.root) = (client, root) }
+
+        mutating func add(_ attribute: ServedAttribute, at path: String) {
+            paths[attribute] = path
+            attributes[path] = attribute
+        }
     }
 
     /// A value of a client, on its way to the radio.
