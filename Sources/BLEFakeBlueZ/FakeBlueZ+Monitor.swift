@@ -31,7 +31,7 @@ extension FakeBlueZ {
     }
 
     func exportMonitorManager() {
-        guard offersMonitors else { return }
+        guard offersMonitors, isPresent else { return }
         export(adapterPath, Interfaces.monitorManager) { daemon, call in await daemon.monitorCall(call) }
     }
 

@@ -51,9 +51,8 @@ public actor FakeBlueZ {
     var agents: [FakeAgent] = [] {
         didSet { if session != nil, agents.first?.owner != oldValue.first?.owner { defaultAgentChanged() } }
     }
-    /// The clients whose `Pair` is under way, by the device, and the one that began last.
+    /// The clients whose `Pair` is under way, by the device.
     var pairings: [Peripheral.ID: String] = [:]
-    var lastPairing: Peripheral.ID?
     /// The capability that the kernel copies to each link that it makes: that of the last default agent.
     var kernelCapability = IOCapability.noInputNoOutput
     /// Whether the kernel accepts pairings, which outlasts the daemon.
@@ -76,8 +75,8 @@ public actor FakeBlueZ {
     /// The numbers at which clients accept channels.
     var listeners: [Int: FakeListener] = [:]
     var lastListener = 0
-    /// The kernel's record of these numbers.
-    nonisolated let bound = Mutex(BoundChannels())
+    /// The kernel's record of these numbers: the listener at each, by the adapter's address.
+    nonisolated let bound = Mutex<[ChannelAddress: [PSM: Int]]>([:])
     /// Whether values are on their way to the radio.
     var isSendingValues = false
     /// What clients have signaled so far.
@@ -122,8 +121,8 @@ public actor FakeBlueZ {
     var unmadeSockets: Set<AttributeID> = []
     /// What is exported, by path and interface, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
-    /// The times between the end of a device's link and the next `Connect`.
-    public internal(set) var pauses: [Duration] = []
+    /// The shortest time between the end of a device's link and the next `Connect`; nil before the first.
+    public internal(set) var shortestPause: Duration?
     /// How often each method was called.
     public internal(set) var calls: [String: Int] = [:]
     /// The daemon's faults.
@@ -213,7 +212,7 @@ public actor FakeBlueZ {
     public func start() async throws {
         try await startBackend()
         let session = BusSession(
-            loop: loop, logger: logger,
+            loop: loop, logger: logger, refusals: refusals,
             onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
         do {
             try await begin(session)
@@ -257,7 +256,13 @@ public actor FakeBlueZ {
         self.session = session
         // As `AutoEnable` has it, unless it is blocked.
         isPowered = !isBlocked
-        if isPresent { await radio.setPowered(isPowered, adapter: name) }
+        guard isPresent else { return }
+        await radio.setPowered(isPowered, adapter: name)
+        exportAdapter()
+    }
+
+    /// Serves the adapter's interfaces.
+    func exportAdapter() {
         export(adapterPath, Interfaces.adapter) { daemon, call in
             await daemon.adapterCall(call)
         } property: { [weak self] name in
@@ -310,7 +315,7 @@ public actor FakeBlueZ {
             endSockets(of: device.id)
         }
         (unmadeSockets, writing) = ([], [])
-        (pairings, lastPairing) = ([:], nil)
+        pairings = [:]
         devices.removeAll()
         // Its answers go nowhere, but what waits for them ends.
         release()
@@ -371,7 +376,7 @@ public actor FakeBlueZ {
         let id = device.id
         devices[id] = device
         export(device.path, Interfaces.device) { daemon, call in
-            await daemon.deviceCall(id, call)
+            await Self.$peer.withValue(id) { await daemon.deviceCall(id, call) }
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
         }

@@ -55,6 +55,7 @@ extension FakeBlueZ {
         if isPresent {
             isPowered = !isBlocked
             await radio.setPowered(isPowered, adapter: name)
+            exportAdapter()
             return showAdapter()
         }
         endDiscoveries()
@@ -69,6 +70,7 @@ extension FakeBlueZ {
             removed([(device.path, BlueZ.device)])
         }
         removed(adapterPath, [BlueZ.adapter])
+        for interface in Interfaces.ofAdapters { unexport(adapterPath, interface.name) }
     }
 
     func showAdapter() {
@@ -93,9 +95,8 @@ extension FakeBlueZ {
     }
 
     func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        guard isPresent else { return .failure(.bus("UnknownObject", "no adapter")) }
-        if call.method == "Set" { return await setProperty(call) }
-        guard isPowered, let client = clients[call.sender] else {
+        if isPresent, call.method == "Set" { return await setProperty(call) }
+        guard isPresent, isPowered, let client = clients[call.sender] else {
             return .failure(.bluez("NotReady", "Resource Not Ready"))
         }
         switch call.method {
@@ -157,8 +158,8 @@ extension FakeBlueZ {
         case ("Alias", .string(let alias)):
             self.alias = alias.isEmpty ? "fake" : alias
             Task { self.changed(adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
-        default:
-            return .failure(.bus("InvalidSignature", "Invalid signature for a property"))
+        case (let name, _):
+            return .failure(.bus("InvalidSignature", "Invalid signature for '\(name ?? "")'"))
         }
         return .success(MethodReply())
     }

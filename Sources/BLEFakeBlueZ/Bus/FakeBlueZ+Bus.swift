@@ -14,7 +14,7 @@ extension FakeBlueZ {
 
     func export(
         _ path: String, _ interface: InterfaceDescription,
-        _ handle: @escaping @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
+        _ handle: @escaping @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>,
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
@@ -22,10 +22,10 @@ extension FakeBlueZ {
                 // A task that prefers the loop, as this one does, would be queued again for each step on this actor.
                 Task.immediate {
                     guard let self else {
-                        return answered.resume(returning: .failure(.bus("UnknownMethod", call.method)))
+                        return answered.resume(returning: .failure(.bluez("Failed", "gone")))
                     }
                     await self.process(call, handle) { answer in
-                        answered.resume(returning: answer ?? .failure(.bus("UnknownMethod", call.method)))
+                        answered.resume(returning: answer)
                     }
                 }
             }
@@ -60,8 +60,8 @@ extension FakeBlueZ {
     /// therefore sent before any later signal.
     private func process(
         _ call: IncomingCall,
-        _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
-        answer: (Result<MethodReply, DBusError>?) -> Void
+        _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>,
+        answer: (Result<MethodReply, DBusError>) -> Void
     ) async {
         // The daemon keeps a client from the moment of its call, not from the peripheral's answer, and forgets it at
         // its StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).

@@ -62,13 +62,15 @@ extension FakeBlueZ {
         if let capability { kernelCapability = capability }
     }
 
-    /// The capability for the pairing that is under way; nil if there is no agent. For a pairing that a request has
-    /// begun, it is that of the link; from 5.81 on, for one of `Pair`, too.
+    /// The device of the call that is being carried out, whose link a pairing that begins in it secures.
+    @TaskLocal static var peer: Peripheral.ID?
+
+    /// The capability for the pairing that begins; nil if there is no agent. For a pairing that a request has begun, it
+    /// is that of the link; from 5.81 on, for one of `Pair`, too.
     var pairingCapability: IOCapability? {
-        guard let agent = agent(for: lastPairing) else { return nil }
-        if minorVersion < 81, lastPairing != nil { return agent.capability }
-        let device = lastPairing.flatMap { devices[$0] } ?? devices.values.first { $0.isConnected }
-        return device?.linkCapability ?? kernelCapability
+        guard let agent = agent(for: Self.peer) else { return nil }
+        if minorVersion < 81, Self.peer.flatMap({ pairings[$0] }) != nil { return agent.capability }
+        return Self.peer.flatMap { devices[$0]?.linkCapability } ?? kernelCapability
     }
 
     /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
@@ -140,7 +142,6 @@ extension FakeBlueZ {
             pairings[id] = nil
             return .failure(error)
         }
-        lastPairing = id
         // From 5.81 on (`bt_att_set_security` in `pair_device`).
         if minorVersion >= 81 { devices[id]?.isHeldBack = true }
         let task = Task { () async -> BLEError? in
@@ -156,7 +157,6 @@ extension FakeBlueZ {
         devices[id]?.pairing = nil
         if error == nil { openChannel(id) }
         pairings[id] = nil
-        if lastPairing == id { lastPairing = pairings.keys.first }
         await publishPairing(id)
         return error.map { .failure(Self.answer(pairing: $0)) } ?? .success(MethodReply())
     }
@@ -197,9 +197,9 @@ extension FakeBlueZ {
     /// Sets a property of a device.
     func set(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         let name = call.arguments.dropFirst().first?.string ?? ""
-        guard let device = devices[id], case .variant(.boolean(let value))? = call.arguments.last,
-            ["Trusted", "Blocked"].contains(name)
-        else { return .failure(.bluez("InvalidArguments", "Invalid arguments in method call")) }
+        guard let device = devices[id], case .variant(.boolean(let value))? = call.arguments.last else {
+            return .failure(.bus("InvalidSignature", "Invalid signature for '\(name)'"))
+        }
         if name == "Trusted" { devices[id]?.isTrusted = value } else { devices[id]?.isBlocked = value }
         try? await backend.set(name == "Trusted" ? .trusted : .blocked, to: value, for: id)
         changed(device.path, BlueZ.device, [name: .boolean(value)])

@@ -134,4 +134,107 @@ struct FakeCallTests {
         await program.close()
         await central.shutDown()
     }
+
+    // MARK: Refusals
+
+    private struct Refused {
+        let path: String
+        let interface: String
+        let method: String
+        var arguments: [DBusValue] = []
+        /// The last part of the error's name, and its text.
+        let error: String
+        let text: String
+    }
+
+    /// What libdbus says.
+    private static func unknown(_ method: String, _ signature: String, _ interface: String) -> String {
+        "Method \"\(method)\" with signature \"\(signature)\" on interface \"\(interface)\" doesn't exist\n"
+    }
+
+    private static let refused = [
+        Refused(
+            path: "/org/bluez/hci0/dev_00", interface: "org.bluez.Device1", method: "Connect", error: "UnknownObject",
+            text: unknown("Connect", "", "org.bluez.Device1")),
+        Refused(
+            path: "/org/bluez/hci0/dev_00", interface: properties, method: "GetAll", arguments: [.string(adapter)],
+            error: "UnknownObject", text: unknown("GetAll", "s", properties)),
+        Refused(
+            path: "/org", interface: properties, method: "GetAll", arguments: [.string(adapter)],
+            error: "UnknownMethod", text: unknown("GetAll", "s", properties)),
+        Refused(
+            path: "/org/bluez/hci0", interface: adapter, method: "Explode", error: "UnknownMethod",
+            text: unknown("Explode", "", adapter)),
+        Refused(
+            path: "/org/bluez/hci0", interface: adapter, method: "StartDiscovery", arguments: [.byte(1), .strings([])],
+            error: "UnknownMethod", text: unknown("StartDiscovery", "yas", adapter)),
+        Refused(
+            path: "/org/bluez/hci0", interface: properties, method: "Get", arguments: [.string("a.b"), .string("c")],
+            error: "InvalidArgs", text: "No such interface 'a.b'"),
+        Refused(
+            path: "/org/bluez/hci0", interface: properties, method: "Get", arguments: [.string(adapter), .string("c")],
+            error: "InvalidArgs", text: "No such property 'c'"),
+        Refused(
+            path: "/org/bluez/hci0", interface: properties, method: "Set",
+            arguments: [.string(adapter), .string("c"), .variant(.boolean(true))], error: "UnknownProperty",
+            text: "No such property 'c'"),
+        Refused(
+            path: "/org/bluez/hci0", interface: properties, method: "Set",
+            arguments: [.string(adapter), .string("Address"), .variant(.string(""))], error: "PropertyReadOnly",
+            text: "Property 'Address' is not writable"),
+        Refused(
+            path: "/org/bluez/hci0", interface: properties, method: "Set",
+            arguments: [.string(adapter), .string("Powered"), .variant(.string(""))], error: "InvalidSignature",
+            text: "Invalid signature for 'Powered'"),
+    ]
+
+    @Test func `what there is not is refused in the words of bluetoothd`() async throws {
+        let world = try await BlueZWorld()
+        let program = try await world.makeSession()
+        func check(_ item: Refused) async {
+            let error = await #expect(throws: DBusError.self) {
+                try await program.call(
+                    MethodCall("org.bluez", item.path, item.interface, item.method, item.arguments),
+                    timeout: HangLimit.step)
+            }
+            #expect(error?.name == "org.freedesktop.DBus.Error.\(item.error)", "\(item.method)")
+            #expect(error?.message == item.text)
+        }
+        for item in Self.refused { await check(item) }
+        await world.daemon.setPresent(false)
+        await check(
+            Refused(
+                path: "/org/bluez/hci0", interface: Self.adapter, method: "StartDiscovery", error: "UnknownObject",
+                text: Self.unknown("StartDiscovery", "", Self.adapter)))
+        await world.daemon.setPresent(true)
+        try await program.callBlueZ("/org/bluez/hci0", Self.adapter, "StartDiscovery")
+        await program.close()
+        await world.daemon.kill()
+    }
+
+    @Test func `an error that D-Bus does not allow cannot be the answer of a method`() async throws {
+        let world = try await BlueZWorld()
+        let program = try await world.makeSession()
+        let longest = "a." + String(repeating: "b", count: 253)
+        for (method, name, message, count) in [
+            ("StartDiscovery", longest + "b", "no", 1), ("StartDiscovery", "name", "no", 1),
+            ("StartDiscovery", "a.b-c", "no", 1), ("StartDiscovery", "a.b", "n\0o", 1),
+            ("StartDiscovery", "a.b", "no", -1), ("Explode", "a.b", "no", 1),
+        ] {
+            await expectError(.invalidArgument) {
+                try await world.daemon.refuse(method, with: name, message, count: count)
+            }
+        }
+        try await world.daemon.refuse("StartDiscovery", with: longest, "no", count: 2)
+        try await world.daemon.refuse("StartDiscovery", with: "a.b", "no", count: 0)
+        for _ in 0..<2 {
+            let error = await #expect(throws: DBusError.self) {
+                try await program.callBlueZ("/org/bluez/hci0", Self.adapter, "StartDiscovery")
+            }
+            #expect(error?.name == longest)
+        }
+        try await program.callBlueZ("/org/bluez/hci0", Self.adapter, "StartDiscovery")
+        await program.close()
+        await world.daemon.kill()
+    }
 }
