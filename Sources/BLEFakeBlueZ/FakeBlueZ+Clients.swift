@@ -2,6 +2,7 @@ public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
+import Synchronization
 
 /// The daemon's clients. When a client leaves the bus, its scans, notifications and sockets end.
 extension FakeBlueZ {
@@ -34,6 +35,7 @@ extension FakeBlueZ {
     /// A name has left the bus. Everything that its client has ends, here and on the other adapters.
     private func end(_ name: String) async {
         agents.removeAll { $0.owner == name }
+        denied.withLock { $0.remove(name) }
         clients[name]?.hasLeft = true
         for other in others.values { await other.end(name) }
         guard let client = clients[name] else { return }

@@ -77,6 +77,8 @@ public actor FakeBlueZ {
     var lastListener = 0
     /// The kernel's record of these numbers: the listener at each, by the adapter's address.
     nonisolated let bound = Mutex<[ChannelAddress: [PSM: Int]]>([:])
+    /// The clients that the bus does not let call the daemon.
+    nonisolated let denied = Mutex(DeniedClients())
     /// Whether values are on their way to the radio.
     var isSendingValues = false
     /// What clients have signaled so far.

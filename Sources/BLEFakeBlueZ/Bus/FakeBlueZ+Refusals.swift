@@ -1,10 +1,12 @@
 import DBus
+import Synchronization
 
 /// The calls that the daemon refuses before they reach an object, in the words of libdbus and of `gdbus/object.c`.
 extension FakeBlueZ {
     nonisolated var refusals: CallRefusals {
-        CallRefusals { _ in
-            nil
+        CallRefusals { [weak self] sender in
+            guard self?.denied.withLock({ $0.contains(sender) }) == true else { return nil }
+            return { [weak self] call in await self?.denial(of: call) ?? .bluez("Failed", "gone") }
         } error: { reason, call, isObject in
             switch reason {
             case .interface(let name, isObject: true): .bus("InvalidArgs", "No such interface '\(name)'")

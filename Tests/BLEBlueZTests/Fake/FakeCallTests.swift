@@ -237,4 +237,48 @@ struct FakeCallTests {
         await program.close()
         await world.daemon.kill()
     }
+
+    @Test func `a client that is denied hears what dbus-daemon says, until it is allowed`() async throws {
+        func refusal(
+            of program: BusSession, _ interface: String = Self.manager, _ method: String = "GetManagedObjects"
+        ) async -> DBusError? {
+            await #expect(throws: DBusError.self) { try await program.callBlueZ("/", interface, method) }
+        }
+        // What differs: the bus name, and the rules of the policy.
+        func form(_ error: DBusError?) -> String {
+            error?.message.replacing(/sender=":[0-9.]+"/, with: "sender").replacing(/[0-9]+ matched/, with: "matched")
+                ?? ""
+        }
+        let denying = try await BlueZWorld(policy: PrivateBus.policy(denying: #"send_destination="org.bluez""#))
+        let stranger = try await denying.makeSession()
+        let expected = await refusal(of: stranger)
+        #expect(expected?.name == "org.freedesktop.DBus.Error.AccessDenied")
+        await stranger.close()
+        await denying.daemon.kill()
+
+        let world = try await BlueZWorld()
+        let (one, two) = (try await world.makeSession(), try await world.makeSession())
+        try await world.daemon.deny()
+        for program in [one, two] {
+            let error = await refusal(of: program)
+            #expect(error?.name == expected?.name)
+            #expect(form(error) == form(expected))
+        }
+        #expect(await refusal(of: one, "org.freedesktop.DBus.Peer", "Ping")?.name == expected?.name)
+        #expect(await refusal(of: one, "org.freedesktop.DBus.Introspectable", "Introspect")?.name == expected?.name)
+        #expect(await world.daemon.calls["GetManagedObjects"] == nil)
+        try await world.daemon.allow()
+        try await one.callBlueZ("/", Self.manager, "GetManagedObjects")
+
+        let name = try #require(await one.uniqueName)
+        try await world.daemon.deny(name)
+        #expect(await refusal(of: one)?.name == expected?.name)
+        try await two.callBlueZ("/", Self.manager, "GetManagedObjects")
+        try await world.daemon.allow(name)
+        try await one.callBlueZ("/", Self.manager, "GetManagedObjects")
+        await expectError(.invalidArgument) { try await world.daemon.deny(":1.999999") }
+        await one.close()
+        await two.close()
+        await world.daemon.kill()
+    }
 }

@@ -78,15 +78,16 @@ struct FakeCommandTests {
                 #"{"do": "refuse", "method": "Connect", "error": "no name"}"#,
                 #"{"do": "refuse", "method": "Connect", "message": "a\u0000b"}"#,
                 #"{"do": "refuse", "method": "Connect", "error": "a.\#(String(repeating: "b", count: 254))"}"#,
+                #"{"do": "deny", "client": ":1.999999"}"#,
                 #"{"do": "power", "on": false, "adapter": "hci7"}"#, #"{"do": "hang", "method": "ReadVale"}"#,
                 #"{"do": "disturb", "event": "read", "effect": "hold", "next": 1, "nth": 2}"#,
             ] {
                 try await running.write(line + "\n")
             }
-            try await running.errors.until(count: 17, "ble: ")
+            try await running.errors.until(count: 18, "ble: ")
         }
         #expect(result.status == 130)
-        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 17, "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 18, "\(result.errors)")
         #expect(result.errors.contains("did you mean \"drop\"?"))
     }
 
@@ -196,6 +197,20 @@ struct FakeCommandTests {
             try await running.write("\n")
         }
         #expect(late.status == 3)
+    }
+
+    @Test func `clients are denied and allowed`() async throws {
+        let result = try await withFake(["--empty"]) { address, running in
+            try await running.write(#"{"do": "deny"}"# + "\n")
+            try await running.output.until(lineCount: 2)
+            let denied = try await Tool(["adapters", "--bus", address]).run()
+            #expect(denied.status == 77)
+            #expect(denied.errors.contains("group bluetooth"))
+            try await running.write(#"{"do": "allow"}"# + "\n")
+            try await running.output.until(lineCount: 3)
+            #expect(try await Tool(["adapters", "--bus", address]).run().status == 0)
+        }
+        #expect(result.errors == "")
     }
 
     @Test func `programs meet at a socket with a path`() async throws {

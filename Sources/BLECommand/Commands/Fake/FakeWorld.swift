@@ -46,6 +46,7 @@ actor FakeWorld {
         ],
         "release": ["fault"], "calm": ["peripheral"],
         "refuse": ["method", "error", "message", "count"], "hang": ["method"], "answer": [],
+        "deny": ["client"], "allow": ["client"],
         "kill": [], "start": [], "power": ["on", "adapter"], "plug": ["on", "adapter"], "block": ["on", "adapter"],
     ]
 
@@ -124,6 +125,8 @@ actor FakeWorld {
                 count: try command.object["count"]?.integer(1...1_000_000) ?? 1)
         case "hang": await daemon.hang(try method(command))
         case "answer": await daemon.release()
+        case "deny": try await daemon.deny(try command.object["client"]?.string())
+        case "allow": try await daemon.allow(try command.object["client"]?.string())
         case "kill":
             guard await daemon.isRunning else { throw Entry.Mistake(message: "the daemon is not running") }
             await daemon.kill()
