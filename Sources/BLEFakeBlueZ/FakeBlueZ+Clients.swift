@@ -2,13 +2,21 @@ public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
+import Synchronization
 
 /// The daemon's clients. When a client leaves the bus, its scans, notifications and sockets end.
 extension FakeBlueZ {
-    /// The parts of a client's filter that the radio does not apply.
-    struct Limits {
-        var rssi: Int?
-        var pathloss: Int?
+    /// The client of a name, from its first call on.
+    func client(_ name: String) -> FakeClient {
+        if let client = clients[name] { return client }
+        let client = FakeClient()
+        clients[name] = client
+        return client
+    }
+
+    /// The number of clients that have called an object of an adapter, on all adapters.
+    package var clientCount: Int {
+        others.values.reduce(clients.count) { count, other in count + other.assumeIsolated { $0.clients.count } }
     }
 
     /// A signal of the bus: when a name has lost its owner, that client has left.
@@ -20,32 +28,37 @@ extension FakeBlueZ {
         guard let name = try? body.string(), (try? body.string()) != nil, (try? body.string())?.isEmpty == true else {
             return
         }
-        Task { await self.left(name) }
+        // At once, so that it precedes the calls that follow.
+        Task.immediate { await self.end(name) }
     }
 
-    /// A client that has called `StartNotify` and has no answer yet.
-    struct PendingStart: Hashable {
-        let path: String
-        let client: String
-    }
-
-    private func left(_ client: String) async {
-        for other in others.values { await other.left(client) }
-        if callers[client] != nil { departed.insert(client) }
-        await endServing(of: client)
-        await endMonitors(of: client)
-        transports[client] = nil
-        limits[client] = nil
-        serviceFilters.remove(client)
-        pendingStarts = pendingStarts.filter { $0.client != client }
-        if discoverers.contains(client) { await stopDiscovery(client) }
-        for (place, clients) in notifiers where clients.contains(client) {
-            if let attribute = attribute(place) {
-                try? await stopNotifying(place, attribute.path, client)
-            } else {
-                notifiers[place]?.remove(client)
-            }
+    /// A name has left the bus. Everything that its client has ends, here and on the other adapters.
+    private func end(_ name: String) async {
+        agents.removeAll { $0.owner == name }
+        denied.withLock { $0.remove(name) }
+        clients[name]?.hasLeft = true
+        for other in others.values { await other.end(name) }
+        guard let client = clients[name] else { return }
+        await endServing(of: name)
+        if !client.takeMonitors().isEmpty { await endUnusedScan() }
+        if client.isDiscovering { await stopDiscovery(client) }
+        for place in client.notifying {
+            guard let path = attribute(place)?.path else { continue }
+            try? await stopNotifying(place, path, name)
         }
+        clients[name] = nil
+    }
+
+    // MARK: Notifications
+
+    /// The characteristics that a client has switched on.
+    var notifying: Set<AttributeID> { clients.values.reduce(into: []) { $0.formUnion($1.notifying) } }
+
+    func isNotifying(_ place: AttributeID) -> Bool { clients.values.contains { $0.notifying.contains(place) } }
+
+    /// A characteristic is off for every client.
+    func clearNotifying(_ place: AttributeID) {
+        for client in clients.values { client.notifying.remove(place) }
     }
 
     func attribute(_ place: AttributeID) -> FakeDevice.Attribute? {
@@ -65,16 +78,19 @@ extension FakeBlueZ {
     }
 
     /// `StartNotify`; the first of a characteristic's clients starts its notifications.
-    func startNotifying(_ place: AttributeID, _ path: String, _ client: String) async throws(BLEError) {
+    func startNotifying(_ place: AttributeID, _ path: String, _ name: String) async throws(BLEError) {
         try await inTurn(place) { daemon in
-            guard daemon.notifiers[place, default: []].insert(client).inserted else { return nil }
+            let isOn = daemon.isNotifying(place)
+            guard let client = daemon.clients[name], !client.hasLeft, client.notifying.insert(place).inserted else {
+                return nil
+            }
             daemon.setUse("Notifying", of: place, true)
-            guard daemon.notifiers[place]?.count == 1 else { return nil }
+            guard !isOn else { return nil }
             do throws(BLEError) {
                 try await daemon.subscribe(place, path)
             } catch {
                 // A client whose start is lost stays, and is started again on the next link.
-                if !daemon.isLost(error, on: place.peripheral) { daemon.notifiers[place] = nil }
+                if !daemon.isLost(error, on: place.peripheral) { daemon.clearNotifying(place) }
                 daemon.setUse("Notifying", of: place, false)
                 return error
             }
@@ -85,21 +101,20 @@ extension FakeBlueZ {
 
     /// Another client calls StartNotify, and stays.
     public func startNotifications(of characteristic: BluetoothUUID) async {
+        let name = "another client"
+        _ = client(name)
         for device in devices.values {
             guard let handle = device.database?.flatMap({ $0 }).first(where: { $0.uuid == characteristic })?.handle,
                 let path = device.attributes.first(where: { $0.handle == handle })?.path
             else { continue }
-            try? await startNotifying(AttributeID(peripheral: device.id, handle: handle), path, "another client")
+            try? await startNotifying(AttributeID(peripheral: device.id, handle: handle), path, name)
         }
     }
 
     /// `StopNotify`; the last of a characteristic's clients stops its notifications.
-    func stopNotifying(_ place: AttributeID, _ path: String, _ client: String) async throws(BLEError) {
+    func stopNotifying(_ place: AttributeID, _ path: String, _ name: String) async throws(BLEError) {
         try await inTurn(place) { daemon in
-            guard daemon.notifiers[place]?.remove(client) != nil, daemon.notifiers[place]?.isEmpty == true else {
-                return nil
-            }
-            daemon.notifiers[place] = nil
+            guard daemon.clients[name]?.notifying.remove(place) != nil, !daemon.isNotifying(place) else { return nil }
             daemon.setUse("Notifying", of: place, false)
             daemon.changed(path, BlueZ.gattCharacteristic, ["Notifying": .boolean(false)])
             do throws(BLEError) {
@@ -114,10 +129,10 @@ extension FakeBlueZ {
     /// On a new link, clients that have called `StartNotify` get notifications, too (`register_notify` in the daemon's
     /// `src/gatt-client.c`).
     func renewNotifying(_ id: Peripheral.ID) async {
-        for place in notifiers.keys where place.peripheral == id {
+        for place in notifying where place.peripheral == id {
             guard let path = attribute(place)?.path else { continue }
             try? await inTurn(place) { daemon in
-                guard daemon.notifiers[place] != nil else { return nil }
+                guard daemon.isNotifying(place) else { return nil }
                 try? await daemon.subscribe(place, path)
                 return nil
             }
@@ -144,37 +159,42 @@ extension FakeBlueZ {
         if let error = await task.value { throw error }
     }
 
+    // MARK: Discovery
+
+    /// Whether any client has a discovery session.
+    public var isDiscovering: Bool { discovery != nil }
+
+    /// The clients whose filters have services.
+    public var serviceFilters: Set<String> { Set(clients.filter { $0.value.filter.hasServices }.keys) }
+
+    /// A session of a client has begun or ended, or its filter has changed.
+    func discoveryChanged() {
+        discovery = FakeDiscovery(clients.values.filter(\.isDiscovering).map(\.filter))
+    }
+
+    /// The sessions of all clients have ended.
+    func endDiscoveries() {
+        for client in clients.values { client.isDiscovering = false }
+        discoveryChanged()
+    }
+
+    /// Ends the radio's scan unless a client's session or monitor needs it.
+    func endUnusedScan() async {
+        if discovery == nil, !hasMonitors { try? await backend.stopDiscovery() }
+    }
+
     /// Whether the kernel reports an advertisement. If every client sets a limit of signal strength, weaker
     /// advertisements and those of unknown strength are dropped (`is_filter_match` in Linux's `net/bluetooth/mgmt.c`).
     func passesKernel(_ advertisement: Advertisement) -> Bool {
-        let minima = discoverers.map { limits[$0]?.rssi }
-        guard !minima.isEmpty, let minimum = minima.compactMap({ $0 }).min(), !minima.contains(nil) else { return true }
+        guard let minimum = discovery?.minimumRSSI else { return true }
         guard let rssi = advertisement.rssi else { return false }
         return rssi >= minimum
     }
 
-    /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
-    var showsSmallChanges: Bool {
-        discoverers.contains { limits[$0]?.rssi != nil || limits[$0]?.pathloss != nil }
-    }
-
-    /// The properties that an advertisement changes. The signal strength is among them only when it has changed by 8
-    /// dB, or when small changes are shown, too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
-    func shown(_ advertisement: Advertisement, of device: FakeDevice) -> [String: DBusValue] {
-        var present = device
-        (present.advertisement, present.isInRange) = (advertisement, true)
-        let former = device.properties
-        let advertised = device.advertised(advertisement)
-        // Data is shown each time, as `DuplicateData` has it by default.
-        var properties = present.properties.filter { name, value in
-            former[name] != value || advertised[name] != nil && Self.isShownAgain(name)
-        }
+    /// Whether the signal strength of an advertisement is shown: if it has changed by 8 dB, or small changes are shown,
+    /// too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
+    func showsSignalStrength(_ advertisement: Advertisement, of device: FakeDevice) -> Bool {
         let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)
-        if device.isInRange, !showsSmallChanges, abs(before - now) < 8 { properties["RSSI"] = nil }
-        return properties
-    }
-
-    private static func isShownAgain(_ name: String) -> Bool {
-        ["RSSI", "ManufacturerData", "ServiceData"].contains(name)
+        return !device.isInRange || discovery?.showsSmallChanges == true || abs(before - now) >= 8
     }
 }

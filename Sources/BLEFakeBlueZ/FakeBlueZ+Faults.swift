@@ -4,8 +4,8 @@ package import DBus
 
 /// The fake daemon's faults, and its differences from the bluetoothd that it imitates.
 struct FakeFaults {
-    /// Answers to the next calls of a method, by its name.
-    private var errors: [String: [DBusError]] = [:]
+    /// Answers to the next calls of a method, by its name, and how many calls get each.
+    private var errors: [String: [(error: DBusError, count: Int)]] = [:]
     /// Methods that do not answer, and their calls that wait.
     var hanging: Set<String> = []
     var hung: [CheckedContinuation<Void, Never>] = []
@@ -23,10 +23,14 @@ struct FakeFaults {
     /// The identity addresses that peripherals distribute when they pair.
     var identities: [Peripheral.ID: String] = [:]
 
-    mutating func add(_ error: DBusError, to method: String) { errors[method, default: []].append(error) }
+    mutating func add(_ error: DBusError, to method: String, count: Int = 1) {
+        if count > 0 { errors[method, default: []].append((error, count)) }
+    }
 
     mutating func takeError(of method: String) -> DBusError? {
-        errors[method]?.isEmpty == false ? errors[method]?.removeFirst() : nil
+        guard let (error, count) = errors[method]?.first else { return nil }
+        if count > 1 { errors[method]?[0].count -= 1 } else { errors[method]?.removeFirst() }
+        return error
     }
 }
 
@@ -51,9 +55,23 @@ extension FakeBlueZ {
     /// - Parameters:
     ///   - method: the method's name, such as `Connect`.
     ///   - error: the error's name, such as `org.bluez.Error.Failed`.
-    ///   - count: the number of calls.
-    public func refuse(_ method: String, with error: String, _ message: String, count: Int = 1) {
-        for _ in 0..<count { fail(method, .remote(error, message)) }
+    ///   - count: the number of calls, 0 or more.
+    /// - Throws: `invalidArgument` if bluetoothd has no such method, D-Bus does not allow the name, the message has a
+    ///   zero byte, or the number is negative.
+    public func refuse(
+        _ method: String, with error: String, _ message: String, count: Int = 1
+    ) throws(BLEError) {
+        guard Self.methods.contains(method) else {
+            throw BLEError(.invalidArgument, "bluetoothd has no method \"\(method.prefix(255))\"")
+        }
+        guard DBusError.isName(error) else {
+            throw BLEError(
+                .invalidArgument, "\"\(error.prefix(255))\" is not the name of an error",
+                remedy: "Use a name of at most 255 bytes, such as org.bluez.Error.Failed.")
+        }
+        guard !message.utf8.contains(0) else { throw BLEError(.invalidArgument, "a message cannot have a zero byte") }
+        guard count >= 0 else { throw BLEError(.invalidArgument, "\(count) is not a number of calls") }
+        onAll { $0.faults.add(.remote(error, message), to: method, count: count) }
     }
 
     /// From now on, `method` is not answered until ``release()``. With "after " before its name, it is carried out

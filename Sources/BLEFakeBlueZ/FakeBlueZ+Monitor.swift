@@ -13,13 +13,6 @@ struct FakeMonitor {
     let companies: Set<UInt16>?
     /// The devices of which it is being told.
     var told: Set<String> = []
-    var key: Key { Key(client: client, path: path) }
-
-    /// Paths are each client's own.
-    struct Key: Hashable {
-        let client: String
-        let path: String
-    }
 }
 
 /// `org.bluez.AdvertisementMonitorManager1` of an experimental bluetoothd.
@@ -38,33 +31,33 @@ extension FakeBlueZ {
     }
 
     func exportMonitorManager() {
-        guard offersMonitors else { return }
+        guard offersMonitors, isPresent else { return }
         export(adapterPath, Interfaces.monitorManager) { daemon, call in await daemon.monitorCall(call) }
     }
 
     /// Releases the monitors that are active, as when the kernel drops them.
     public func releaseMonitors() async {
-        let ended = monitors.values
-        (monitors, monitorRoots) = ([:], [])
-        for monitor in ended { await tell(monitor, "Release") }
+        for monitor in clients.values.flatMap({ $0.takeMonitors() }) { await tell(monitor, "Release") }
     }
 
+    /// Whether a client has an active monitor.
+    var hasMonitors: Bool { clients.values.contains { !$0.monitors.isEmpty } }
+
     private func monitorCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        guard let root = call.arguments.first?.string else {
+        guard let client = clients[call.sender], let root = call.arguments.first?.string else {
             return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
         guard call.method == "RegisterMonitor" else {
-            let place = FakeMonitor.Key(client: call.sender, path: root)
-            let isBeginning = monitorRoots.remove(place) != nil
-            let ended = monitors.values.filter { $0.root == root && $0.client == call.sender }
+            let isBeginning = client.monitorRoots.remove(root) != nil
+            let ended = client.monitors.values.filter { $0.root == root }
             if isBeginning, ended.isEmpty { return .success(MethodReply()) }
             guard !ended.isEmpty else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
-            for monitor in ended { monitors[monitor.key] = nil }
-            if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
+            for monitor in ended { client.monitors[monitor.path] = nil }
+            await endUnusedScan()
             Task { for monitor in ended { await self.tell(monitor, "Release") } }
             return .success(MethodReply())
         }
-        guard monitorRoots.insert(FakeMonitor.Key(client: call.sender, path: root)).inserted else {
+        guard client.monitorRoots.insert(root).inserted else {
             return .failure(.bluez("AlreadyExists", "Already Exists"))
         }
         let new = await fetch(root, call.sender)
@@ -95,13 +88,13 @@ extension FakeBlueZ {
 
     private func activate(_ monitor: FakeMonitor) async {
         // The client may have left, or withdrawn it.
-        guard monitorRoots.contains(FakeMonitor.Key(client: monitor.client, path: monitor.root)) else { return }
+        guard let client = clients[monitor.client], client.monitorRoots.contains(monitor.root) else { return }
         guard !refusesMonitors else { return await tell(monitor, "Release") }
-        monitors[monitor.key] = monitor
+        client.monitors[monitor.path] = monitor
         await tell(monitor, "Activate")
-        guard monitors[monitor.key] != nil, session != nil else { return }
+        guard client.monitors[monitor.path] != nil, session != nil else { return }
         activations += 1
-        if discoverers.isEmpty { try? await backend.startDiscovery(DiscoveryFilter()) }
+        if discovery == nil { try? await backend.startDiscovery(DiscoveryFilter()) }
     }
 
     private func tell(_ monitor: FakeMonitor, _ method: String, _ arguments: DBusValue...) async {
@@ -109,22 +102,16 @@ extension FakeBlueZ {
     }
 
     func tellMonitors(_ device: String, _ advertisement: Advertisement) {
-        for monitor in monitors.values
-        where monitor.companies?.isDisjoint(with: advertisement.manufacturerData.keys) != true {
-            // One that does not answer is told again when its time is over, and holds up nobody.
-            guard monitors[monitor.key]?.told.insert(device).inserted == true else { continue }
-            Task {
-                await tell(monitor, "DeviceFound", .objectPath(device))
-                monitors[monitor.key]?.told.remove(device)
+        for client in clients.values {
+            for monitor in client.monitors.values
+            where monitor.companies?.isDisjoint(with: advertisement.manufacturerData.keys) != true {
+                // One that does not answer is told again when its time is over, and holds up nobody.
+                guard client.monitors[monitor.path]?.told.insert(device).inserted == true else { continue }
+                Task {
+                    await tell(monitor, "DeviceFound", .objectPath(device))
+                    client.monitors[monitor.path]?.told.remove(device)
+                }
             }
         }
-    }
-
-    /// A client has left the bus, and its monitors with it.
-    func endMonitors(of client: String) async {
-        monitorRoots = monitorRoots.filter { $0.client != client }
-        guard monitors.values.contains(where: { $0.client == client }) else { return }
-        monitors = monitors.filter { $0.value.client != client }
-        if monitors.isEmpty, discoverers.isEmpty { try? await backend.stopDiscovery() }
     }
 }

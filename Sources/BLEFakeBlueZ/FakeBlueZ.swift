@@ -5,6 +5,7 @@ import DBus
 public import Logging
 import Loop
 import Synchronization
+import Waiting
 
 /// bluetoothd's bus interface over a simulated radio, on a bus of one's own.
 ///
@@ -50,31 +51,22 @@ public actor FakeBlueZ {
     var agents: [FakeAgent] = [] {
         didSet { if session != nil, agents.first?.owner != oldValue.first?.owner { defaultAgentChanged() } }
     }
-    /// The clients whose `Pair` is under way, by the device, and the one that began last.
+    /// The clients whose `Pair` is under way, by the device.
     var pairings: [Peripheral.ID: String] = [:]
-    var lastPairing: Peripheral.ID?
     /// The capability that the kernel copies to each link that it makes: that of the last default agent.
     var kernelCapability = IOCapability.noInputNoOutput
     /// Whether the kernel accepts pairings, which outlasts the daemon.
     public internal(set) var isPairable = false { didSet { publishAdapter() } }
 
-    var discoverers: Set<String> = [] { didSet { publishAdapter() } }
-    /// The transport that each client has set in its filter, whether it scans or not.
-    var transports: [String: Transport] = [:]
-    /// How many calls of each client are being carried out, and which of these clients have left.
-    var callers: [String: Int] = [:]
-    var departed: Set<String> = []
-    /// The other limits of each client's filter.
-    var limits: [String: Limits] = [:]
+    /// The clients, by their unique names.
+    var clients: [String: FakeClient] = [:]
+    /// What those with a discovery session ask for; nil if none has one.
+    var discovery: FakeDiscovery? { didSet { publishAdapter() } }
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
     var isBlocked = false
     /// Whether unblocking switches it on.
     var isOnUnblocked = false
-    /// The monitors of clients.
-    var monitors: [FakeMonitor.Key: FakeMonitor] = [:]
-    /// The clients that have registered monitors, with the path of the root.
-    var monitorRoots: Set<FakeMonitor.Key> = []
     /// The number of times that a client has answered the activation of a monitor.
     package var activations = 0
     var offersMonitors = false
@@ -83,13 +75,15 @@ public actor FakeBlueZ {
     /// The numbers at which clients accept channels.
     var listeners: [Int: FakeListener] = [:]
     var lastListener = 0
-    /// The kernel's record of these numbers.
-    nonisolated let bound = Mutex(BoundChannels())
+    /// The kernel's record of these numbers: the listener at each, by the adapter's address.
+    nonisolated let bound = Mutex<[ChannelAddress: [PSM: Int]]>([:])
+    /// The clients that the bus does not let call the daemon.
+    nonisolated let denied = Mutex(DeniedClients())
     /// Whether values are on their way to the radio.
     var isSendingValues = false
     /// What clients have signaled so far.
     nonisolated let signaledValues = Mutex<[[UInt8]]>([])
-    nonisolated let arrivedValues = Mutex<[FakeServing.Value]>([])
+    nonisolated let arrivedValues = Mutex(Fifo<FakeServing.Value>())
     var refusesMonitors = false
     /// Whether the subscribers of indications confirm values that are signaled to all.
     var confirmsSignals = true
@@ -99,8 +93,10 @@ public actor FakeBlueZ {
     /// The devices that have an object.
     var devices = FakeDevices() {
         didSet {
+            let changed = devices.takeChanged()
+            guard !changed.isEmpty else { return }
             var changes: [Peripheral.ID: [String: DBusValue]?] = [:]
-            for id in devices.takeChanged() {
+            for id in changed {
                 changes.updateValue(
                     devices[id].map { device in
                         device.properties.merging(device.packetLength.map { ["MTU": .uint16(UInt16($0))] } ?? [:]) {
@@ -116,22 +112,19 @@ public actor FakeBlueZ {
     }
     /// The devices' properties and the packet length, for the bus thread, which cannot wait for this actor.
     nonisolated let published = Mutex<[Peripheral.ID: [String: DBusValue]]>([:])
-    /// The bus names of the clients that have switched on the notifications of a characteristic.
-    var notifiers: [AttributeID: Set<String>] = [:]
-    var pendingStarts: Set<PendingStart> = []
     /// The paths of the attributes that are being written.
     var writing: Set<String> = []
     /// The tasks that start and stop the notifications of a characteristic, one after the other.
     var notifyTurns: [AttributeID: Task<Void, Never>] = [:]
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
-    var writeSockets: [AttributeID: PacketSocket] = [:]
+    var writeSockets: [AttributeID: FakeWriteSocket] = [:]
     /// The characteristics whose `AcquireNotify` was lost with its link.
     var unmadeSockets: Set<AttributeID> = []
     /// What is exported, by path and interface, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
-    /// The times between the end of a device's link and the next `Connect`.
-    public internal(set) var pauses: [Duration] = []
+    /// The shortest time between the end of a device's link and the next `Connect`; nil before the first.
+    public internal(set) var shortestPause: Duration?
     /// How often each method was called.
     public internal(set) var calls: [String: Int] = [:]
     /// The daemon's faults.
@@ -148,9 +141,6 @@ public actor FakeBlueZ {
     nonisolated let readsBatteries: Bool
     nonisolated let timeouts: Timeouts
     nonisolated let logger: Logger
-    /// The clients whose filters have services.
-    public internal(set) var serviceFilters: Set<String> = []
-
     /// How long the daemon waits for the answers of its clients.
     package struct Timeouts: Sendable {
         /// To an agent's question (`REQUEST_TIMEOUT` in the daemon's `src/agent.c`).
@@ -224,7 +214,7 @@ public actor FakeBlueZ {
     public func start() async throws {
         try await startBackend()
         let session = BusSession(
-            loop: loop, logger: logger,
+            loop: loop, logger: logger, refusals: refusals,
             onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
         do {
             try await begin(session)
@@ -245,7 +235,7 @@ public actor FakeBlueZ {
         await join(session)
         for other in others.values { await other.join(session) }
         if faults.hasAgentManager {
-            export("/org/bluez", Interfaces.agentManager) { daemon, call in await daemon.agentManagerCall(call) }
+            export("/org/bluez", Interfaces.agentManager) { daemon, call in daemon.agentManagerCall(call) }
         }
         try await own(BlueZ.service, session)
     }
@@ -268,7 +258,13 @@ public actor FakeBlueZ {
         self.session = session
         // As `AutoEnable` has it, unless it is blocked.
         isPowered = !isBlocked
-        if isPresent { await radio.setPowered(isPowered, adapter: name) }
+        guard isPresent else { return }
+        await radio.setPowered(isPowered, adapter: name)
+        exportAdapter()
+    }
+
+    /// Serves the adapter's interfaces.
+    func exportAdapter() {
         export(adapterPath, Interfaces.adapter) { daemon, call in
             await daemon.adapterCall(call)
         } property: { [weak self] name in
@@ -309,8 +305,8 @@ public actor FakeBlueZ {
 
     /// The daemon has ended, and with it what it has done for an adapter.
     private func endAdapter() async {
-        discoverers = []
-        (monitors, monitorRoots) = ([:], [])
+        clients = [:]
+        discoveryChanged()
         agents = []
         await endServing()
         let attempts = devices.values.compactMap(\.connecting)
@@ -320,11 +316,8 @@ public actor FakeBlueZ {
             openChannel(device.id)
             endSockets(of: device.id)
         }
-        notifiers = [:]
-        unmadeSockets = []
-        pendingStarts = []
-        (transports, limits, serviceFilters, writing) = ([:], [:], [], [])
-        (pairings, lastPairing) = ([:], nil)
+        (unmadeSockets, writing) = ([], [])
+        pairings = [:]
         devices.removeAll()
         // Its answers go nowhere, but what waits for them ends.
         release()
@@ -336,9 +329,6 @@ public actor FakeBlueZ {
 
     /// Whether it has been started, and not killed.
     package var isRunning: Bool { session != nil }
-
-    /// Whether any client has a discovery session.
-    public var isDiscovering: Bool { !discoverers.isEmpty }
 
     /// Sets the signal strength of an advertisement that was received from a connected peripheral.
     public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) {
@@ -362,9 +352,17 @@ public actor FakeBlueZ {
         // No adapter receives itself.
         guard session != nil, isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
         if let device = devices[id] {
-            let shown = shown(advertisement, of: device)
-            devices[id]?.advertisement = advertisement
-            devices[id]?.isInRange = true
+            let changes = device.changes(from: device.advertisement, to: advertisement)
+            let repeated = FakeDevice.repeated(advertisement)
+            devices.receive(advertisement, from: id)
+            loop.perform { [weak self] in
+                self?.published.withLock { published in
+                    for (name, value) in changes { published[id]?[name] = value }
+                    published[id]?.merge(repeated) { $1 }
+                }
+            }
+            var shown = changes.compactMapValues(\.self).merging(repeated) { $1 }
+            if !showsSignalStrength(advertisement, of: device) { shown["RSSI"] = nil }
             changed(device.path, BlueZ.device, shown)
             tellMonitors(device.path, advertisement)
             return
@@ -380,7 +378,7 @@ public actor FakeBlueZ {
         let id = device.id
         devices[id] = device
         export(device.path, Interfaces.device) { daemon, call in
-            await daemon.deviceCall(id, call)
+            await Self.$peer.withValue(id) { await daemon.deviceCall(id, call) }
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
         }

@@ -14,7 +14,7 @@ extension FakeBlueZ {
             "AddressType": .string("public"), "Class": .uint32(0), "Powered": .boolean(isPowered),
             "Discoverable": .boolean(false), "DiscoverableTimeout": .uint32(180), "Pairable": .boolean(isPairable),
             "PairableTimeout": .uint32(0), "Roles": .strings(["central", "peripheral"]), "UUIDs": .strings([]),
-            "Discovering": .boolean(!discoverers.isEmpty),
+            "Discovering": .boolean(isDiscovering),
             "Modalias": .string("usb:v1D6Bp0246d05\(Hex.string([UInt8(minorVersion)]))"),
         ]
     }
@@ -41,8 +41,8 @@ extension FakeBlueZ {
         guard !isPowered || !isBlocked else { return }
         self.isPowered = isPowered
         await radio.setPowered(isPowered, adapter: name)
-        if !isPowered { discoverers = [] }
-        if isPowered, !monitors.isEmpty { Task { try? await backend.startDiscovery(DiscoveryFilter()) } }
+        if !isPowered { endDiscoveries() }
+        if isPowered, hasMonitors { Task { try? await backend.startDiscovery(DiscoveryFilter()) } }
         guard isPresent else { return }
         changed(adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
@@ -55,10 +55,11 @@ extension FakeBlueZ {
         if isPresent {
             isPowered = !isBlocked
             await radio.setPowered(isPowered, adapter: name)
+            exportAdapter()
             return showAdapter()
         }
-        discoverers = []
-        (monitors, monitorRoots) = ([:], [])
+        endDiscoveries()
+        for client in clients.values { _ = client.takeMonitors() }
         await endServing()
         for device in devices.values {
             device.connecting?.cancel()
@@ -69,6 +70,7 @@ extension FakeBlueZ {
             removed([(device.path, BlueZ.device)])
         }
         removed(adapterPath, [BlueZ.adapter])
+        for interface in Interfaces.ofAdapters { unexport(adapterPath, interface.name) }
     }
 
     func showAdapter() {
@@ -93,46 +95,51 @@ extension FakeBlueZ {
     }
 
     func adapterCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        guard isPresent else { return .failure(.bus("UnknownObject", "no adapter")) }
-        if call.method == "Set" { return await setProperty(call) }
-        guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
+        if isPresent, call.method == "Set" { return await setProperty(call) }
+        guard isPresent, isPowered, let client = clients[call.sender] else {
+            return .failure(.bluez("NotReady", "Resource Not Ready"))
+        }
         switch call.method {
         case "RemoveDevice": return await removeDevice(call)
-        case "SetDiscoveryFilter": return await setDiscoveryFilter(call)
+        case "SetDiscoveryFilter": return await setDiscoveryFilter(call, client)
         case "StartDiscovery":
-            guard discoverers.insert(call.sender).inserted else {
+            guard !client.isDiscovering else {
                 return .failure(.bluez("InProgress", "Operation already in progress"))
             }
+            client.isDiscovering = true
+            discoveryChanged()
             // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
-            if minorVersion == 87, serviceFilters.contains(call.sender) { Task { await first.or(self).kill() } }
+            if minorVersion == 87, client.filter.hasServices { Task { await first.or(self).kill() } }
             do throws(BLEError) {
-                try await backend.startDiscovery(unitedFilter)
+                try await startDiscovery()
             } catch {
-                discoverers.remove(call.sender)
+                client.isDiscovering = false
+                discoveryChanged()
                 return .failure(.bluez("Failed", "Failed to start discovery"))
             }
-            guard discoverers.contains(call.sender) else {
+            guard client.isDiscovering else {
                 // The client has left meanwhile, or the adapter is off.
-                if discoverers.isEmpty, monitors.isEmpty { try? await backend.stopDiscovery() }
+                await endUnusedScan()
                 return .failure(.bluez("Failed", "Failed to start discovery"))
             }
             // After the answer, as the kernel tells it.
             Task { changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)]) }
             return .success(MethodReply())
         default:
-            guard discoverers.contains(call.sender) else {
+            guard client.isDiscovering else {
                 return .failure(.bluez("Failed", "No discovery started"))
             }
-            Task { await stopDiscovery(call.sender) }
+            Task { await stopDiscovery(client) }
             return .success(MethodReply())
         }
     }
 
     /// Ends a client's session. After the last one, no device is in range.
-    func stopDiscovery(_ client: String) async {
-        discoverers.remove(client)
-        guard discoverers.isEmpty else { return }
-        if monitors.isEmpty { try? await backend.stopDiscovery() }
+    func stopDiscovery(_ client: FakeClient) async {
+        client.isDiscovering = false
+        discoveryChanged()
+        guard !isDiscovering else { return }
+        await endUnusedScan()
         for device in devices.values where device.isInRange {
             let invalidated = device.advertisement.txPower == nil ? ["RSSI"] : ["TxPower", "RSSI"]
             devices[device.id]?.isInRange = false
@@ -151,37 +158,36 @@ extension FakeBlueZ {
         case ("Alias", .string(let alias)):
             self.alias = alias.isEmpty ? "fake" : alias
             Task { self.changed(adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
-        default:
-            return .failure(.bus("InvalidSignature", "Invalid signature for a property"))
+        case (let name, _):
+            return .failure(.bus("InvalidSignature", "Invalid signature for '\(name ?? "")'"))
         }
         return .success(MethodReply())
     }
 
-    /// The daemon's own filter: every transport that a client with a session has asked for. (The rest of a filter is
-    /// left to the client, which filters again.)
-    var unitedFilter: DiscoveryFilter {
-        let wanted = Set(discoverers.map { transports[$0] ?? .any })
-        return DiscoveryFilter(transport: wanted.count == 1 ? wanted.first! : .any)
+    private func startDiscovery() async throws(BLEError) {
+        try await backend.startDiscovery(discovery?.filter ?? DiscoveryFilter(transport: .any))
     }
 
     /// Sets a client's filter, also for a session that runs. An empty filter clears it.
-    func setDiscoveryFilter(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        switch call.arguments.first?[key: "Transport"]?.string {
-        case "le": transports[call.sender] = .le
-        case "bredr": transports[call.sender] = .classic
-        case "auto", nil: transports[call.sender] = .any
+    private func setDiscoveryFilter(
+        _ call: IncomingCall, _ client: FakeClient
+    ) async -> Result<MethodReply, DBusError> {
+        let options = call.arguments.first
+        var filter = FakeClient.Filter()
+        switch options?[key: "Transport"]?.string {
+        case "le": filter.transport = .le
+        case "bredr": filter.transport = .classic
+        case "auto", nil: filter.transport = .any
         default:
             return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
         }
-        limits[call.sender] = Limits(
-            rssi: call.arguments.first?[key: "RSSI"]?.integer, pathloss: call.arguments.first?[key: "Pathloss"]?.integer
-        )
-        if call.arguments.first?[key: "UUIDs"] != nil {
-            serviceFilters.insert(call.sender)
-        } else {
-            serviceFilters.remove(call.sender)
+        (filter.rssi, filter.pathloss) = (options?[key: "RSSI"]?.integer, options?[key: "Pathloss"]?.integer)
+        filter.hasServices = options?[key: "UUIDs"] != nil
+        client.filter = filter
+        if client.isDiscovering {
+            discoveryChanged()
+            try? await startDiscovery()
         }
-        if discoverers.contains(call.sender) { try? await backend.startDiscovery(unitedFilter) }
         return .success(MethodReply())
     }
 }

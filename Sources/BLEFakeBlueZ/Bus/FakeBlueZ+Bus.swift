@@ -14,7 +14,7 @@ extension FakeBlueZ {
 
     func export(
         _ path: String, _ interface: InterfaceDescription,
-        _ handle: @escaping @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
+        _ handle: @escaping @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>,
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) {
         let object = ExportedObject(path: path, interface: interface) { [weak self] call in
@@ -22,10 +22,10 @@ extension FakeBlueZ {
                 // A task that prefers the loop, as this one does, would be queued again for each step on this actor.
                 Task.immediate {
                     guard let self else {
-                        return answered.resume(returning: .failure(.bus("UnknownMethod", call.method)))
+                        return answered.resume(returning: .failure(.bluez("Failed", "gone")))
                     }
                     await self.process(call, handle) { answer in
-                        answered.resume(returning: answer ?? .failure(.bus("UnknownMethod", call.method)))
+                        answered.resume(returning: answer)
                     }
                 }
             }
@@ -60,14 +60,14 @@ extension FakeBlueZ {
     /// therefore sent before any later signal.
     private func process(
         _ call: IncomingCall,
-        _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>?,
-        answer: (Result<MethodReply, DBusError>?) -> Void
+        _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>,
+        answer: (Result<MethodReply, DBusError>) -> Void
     ) async {
         // The daemon keeps a client from the moment of its call, not from the peripheral's answer, and forgets it at
         // its StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
-        let start = call.method == "StartNotify" ? PendingStart(path: call.path, client: call.sender) : nil
-        if let start { pendingStarts.insert(start) }
-        if call.method == "StopNotify" { pendingStarts.remove(PendingStart(path: call.path, client: call.sender)) }
+        let client = client(call.sender)
+        if call.method == "StartNotify" { client.pendingStarts.insert(call.path) }
+        if call.method == "StopNotify" { client.pendingStarts.remove(call.path) }
         // A second write of an attribute is refused until the peripheral has answered the first (`write_op` in the same
         // file). A command has no answer, so no later write is refused because of it.
         let isWrite = call.method == "WriteValue"
@@ -79,20 +79,14 @@ extension FakeBlueZ {
         if isAnswered { writing.insert(call.path) }
         defer { if isAnswered { writing.remove(call.path) } }
         let life = session
-        callers[call.sender, default: 0] += 1
-        defer {
-            callers[call.sender]? -= 1
-            if callers[call.sender] == 0 {
-                callers[call.sender] = nil
-                departed.remove(call.sender)
-            }
-        }
         await waitWhileHanging(call.method)
         // It may have died meanwhile, or the client has left.
-        guard life != nil, session === life, !departed.contains(call.sender) else {
+        guard life != nil, session === life, !client.hasLeft else {
             return answer(.failure(.bluez("Failed", "gone")))
         }
-        if let start, pendingStarts.remove(start) == nil { return answer(.failure(.bluez("Failed", "withdrawn"))) }
+        if call.method == "StartNotify", client.pendingStarts.remove(call.path) == nil {
+            return answer(.failure(.bluez("Failed", "withdrawn")))
+        }
         count(call.method)
         if let error = faults.takeError(of: call.method) { return answer(.failure(error)) }
         let result = await handle(self, call)

@@ -8,6 +8,7 @@ enum Interfaces {
         objectManager, adapter, monitorManager, agentManager, gattManager, advertisingManager, device, characteristic,
         descriptor,
     ]
+    static let ofAdapters = [adapter, monitorManager, gattManager, advertisingManager]
     static let objectManager = InterfaceDescription(
         BlueZ.objectManager,
         .method("GetManagedObjects", returns: "a{oa{sa{sv}}}"))

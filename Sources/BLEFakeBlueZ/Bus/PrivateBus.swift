@@ -152,7 +152,9 @@ public final class PrivateBus: Sendable {
         // Ctrl-C on a terminal is for the programs, not for their bus.
         var options = PlatformOptions()
         options.createSession = true
-        let (starts, start) = AsyncStream.makeStream(of: Result<@Sendable () -> Void, BLEError>.self)
+        // Only the first is of interest.
+        let (starts, start) = AsyncStream.makeStream(
+            of: Result<@Sendable () -> Void, BLEError>.self, bufferingPolicy: .bufferingOldest(1))
         let end = Task {
             do {
                 let result = try await Subprocess.run(

@@ -22,7 +22,10 @@ extension FakeBlueZ {
         guard session != nil else { return .failure(.bluez("Failed", "gone")) }
         guard isPowered else { return .failure(.bluez("NotReady", "Resource Not Ready")) }
         if devices[id]?.isConnected == true { return .success(MethodReply()) }
-        if let ended = devices[id]?.ended { pauses.append(.now - ended) }
+        if let ended = devices[id]?.ended {
+            let pause = ContinuousClock.now - ended
+            shortestPause = min(shortestPause ?? pause, pause)
+        }
         if faults.abortsConnection, let path = devices[id]?.path {
             faults.abortsConnection = false
             changed(path, BlueZ.device, ["Connected": .boolean(true)])
@@ -137,7 +140,7 @@ extension FakeBlueZ {
         devices[device.id]?.battery = level
         let properties = device.batteryProperties(level)
         export(device.path, Interfaces.battery) { _, _ in
-            nil
+            .failure(.bluez("NotSupported", "Operation is not supported"))
         } property: { name in
             properties[name]
         }
@@ -199,8 +202,8 @@ extension FakeBlueZ {
         let (paths, handles) = (Set(gone.map(\.path)), Set(gone.map(\.handle)))
         devices[device.id]?.lost = device.lost.filter { !paths.contains($0[1]) }
         writing.subtract(paths)
-        for place in notifiers.keys where place.peripheral == device.id && handles.contains(place.handle) {
-            notifiers[place] = nil
+        for place in notifying where place.peripheral == device.id && handles.contains(place.handle) {
+            clearNotifying(place)
             devices[device.id]?.uses[place.handle] = nil
         }
         unmadeSockets = unmadeSockets.filter { $0.peripheral != device.id || !handles.contains($0.handle) }
@@ -213,7 +216,7 @@ extension FakeBlueZ {
         let description =
             attribute.interface == BlueZ.gattDescriptor ? Interfaces.descriptor : Interfaces.characteristic
         export(attribute.path, description) { daemon, call in
-            await daemon.attributeCall(id, attribute, call)
+            await Self.$peer.withValue(id) { await daemon.attributeCall(id, attribute, call) }
         } property: { [weak self] name in
             self?.published.withLock { $0[id]?[name] }
         }

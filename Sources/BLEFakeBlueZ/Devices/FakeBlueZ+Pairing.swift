@@ -16,8 +16,7 @@ struct FakeAgent {
 extension FakeBlueZ {
     // MARK: AgentManager1
 
-    func agentManagerCall(_ call: IncomingCall) async -> Result<MethodReply, DBusError> {
-        await removeDeadAgents()
+    func agentManagerCall(_ call: IncomingCall) -> Result<MethodReply, DBusError> {
         let path = call.arguments.first?.string ?? ""
         let known = agents.firstIndex { $0.owner == call.sender }
         switch (call.method, known) {
@@ -63,25 +62,15 @@ extension FakeBlueZ {
         if let capability { kernelCapability = capability }
     }
 
-    /// The capability for the pairing that is under way; nil if there is no agent. For a pairing that a request has
-    /// begun, it is that of the link; from 5.81 on, for one of `Pair`, too.
-    var pairingCapability: IOCapability? {
-        guard let agent = agent(for: lastPairing) else { return nil }
-        if minorVersion < 81, lastPairing != nil { return agent.capability }
-        let device = lastPairing.flatMap { devices[$0] } ?? devices.values.first { $0.isConnected }
-        return device?.linkCapability ?? kernelCapability
-    }
+    /// The device of the call that is being carried out, whose link a pairing that begins in it secures.
+    @TaskLocal static var peer: Peripheral.ID?
 
-    /// Removes the agents of programs that have left the bus. (bluetoothd watches their names; this daemon checks
-    /// them.)
-    private func removeDeadAgents() async {
-        let daemon = first.or(self)
-        guard daemon === self else { return await daemon.removeDeadAgents() }
-        for agent in agents {
-            let reply = try? await session?.call(
-                .bus("NameHasOwner", [.string(agent.owner)]), timeout: timeouts.call)
-            if reply?.values.first?.boolean == false { agents.removeAll { $0.owner == agent.owner } }
-        }
+    /// The capability for the pairing that begins; nil if there is no agent. For a pairing that a request has begun, it
+    /// is that of the link; from 5.81 on, for one of `Pair`, too.
+    var pairingCapability: IOCapability? {
+        guard let agent = agent(for: Self.peer) else { return nil }
+        if minorVersion < 81, Self.peer.flatMap({ pairings[$0] }) != nil { return agent.capability }
+        return Self.peer.flatMap { devices[$0]?.linkCapability } ?? kernelCapability
     }
 
     /// The agent that is asked: that of the client that has called `Pair`, otherwise the default one.
@@ -99,8 +88,6 @@ extension FakeBlueZ {
 
     /// Asks the agent in the daemon's way, and returns its answer.
     func ask(_ id: Peripheral.ID, _ prompt: PairingPrompt) async -> PairingAnswer {
-        // One may have left the bus after the others were registered.
-        await removeDeadAgents()
         guard let agent = agent(for: id), let session, let device = devices[id] else { return .refuse }
         func call(_ method: String, _ arguments: DBusValue...) -> MethodCall {
             MethodCall(agent.owner, agent.path, BlueZ.agent, method, arguments)
@@ -155,7 +142,6 @@ extension FakeBlueZ {
             pairings[id] = nil
             return .failure(error)
         }
-        lastPairing = id
         // From 5.81 on (`bt_att_set_security` in `pair_device`).
         if minorVersion >= 81 { devices[id]?.isHeldBack = true }
         let task = Task { () async -> BLEError? in
@@ -171,7 +157,6 @@ extension FakeBlueZ {
         devices[id]?.pairing = nil
         if error == nil { openChannel(id) }
         pairings[id] = nil
-        if lastPairing == id { lastPairing = pairings.keys.first }
         await publishPairing(id)
         return error.map { .failure(Self.answer(pairing: $0)) } ?? .success(MethodReply())
     }
@@ -212,9 +197,9 @@ extension FakeBlueZ {
     /// Sets a property of a device.
     func set(_ id: Peripheral.ID, _ call: IncomingCall) async -> Result<MethodReply, DBusError> {
         let name = call.arguments.dropFirst().first?.string ?? ""
-        guard let device = devices[id], case .variant(.boolean(let value))? = call.arguments.last,
-            ["Trusted", "Blocked"].contains(name)
-        else { return .failure(.bluez("InvalidArguments", "Invalid arguments in method call")) }
+        guard let device = devices[id], case .variant(.boolean(let value))? = call.arguments.last else {
+            return .failure(.bus("InvalidSignature", "Invalid signature for '\(name)'"))
+        }
         if name == "Trusted" { devices[id]?.isTrusted = value } else { devices[id]?.isBlocked = value }
         try? await backend.set(name == "Trusted" ? .trusted : .blocked, to: value, for: id)
         changed(device.path, BlueZ.device, [name: .boolean(value)])

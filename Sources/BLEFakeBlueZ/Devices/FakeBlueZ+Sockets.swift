@@ -4,6 +4,13 @@ import BLESimulation
 import DBus
 import Loop
 
+/// The daemon's end of a socket of `AcquireWrite`, and the task that writes its packets to the peripheral. The socket
+/// is not read while the task has no room for another packet.
+struct FakeWriteSocket {
+    let socket: PacketSocket
+    let writing: Task<Void, Never>
+}
+
 /// AcquireNotify and AcquireWrite, by the rules of the daemon's `src/gatt-client.c`.
 extension FakeBlueZ {
     private typealias Answer = Result<MethodReply, DBusError>
@@ -39,7 +46,7 @@ extension FakeBlueZ {
     private func acquireNotify(_ place: AttributeID, _ attribute: FakeDevice.Attribute) async -> Answer {
         guard let packetLength = devices[place.peripheral]?.linkPacketLength else { return Self.notConnected }
         guard !hasNotifySocket(place) else { return Self.notifyAcquired }
-        guard notifiers[place]?.isEmpty != false else {
+        guard !isNotifying(place) else {
             return .failure(.bluez("InProgress", "Operation already in progress"))
         }
         guard properties(place).contains(.notify) else { return Self.notSupported }
@@ -56,7 +63,8 @@ extension FakeBlueZ {
             }
             return .failure(Self.answer(error))
         }
-        let socket = open(ours) { _ in
+        let socket = open(PacketSocket(ours, on: loop)) { _ in
+            true
         } onEnd: { daemon, socket in
             guard daemon.notifySockets[place] === socket else { return }
             await daemon.destroyNotifySocket(place, attribute.path)
@@ -88,23 +96,30 @@ extension FakeBlueZ {
         guard writeSockets[place] == nil else { return Self.writeAcquired }
         guard properties(place).contains(.writeWithoutResponse) else { return Self.notSupported }
         guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
-        let (packets, arrivals) = AsyncStream.makeStream(of: [UInt8].self)
-        let socket = open(ours) { packet in
-            arrivals.yield(packet)
+        let loop = loop
+        let socket = PacketSocket(ours, on: loop)
+        let (packets, arrivals) = BoundedStream.make(of: [UInt8].self, policy: .fail(capacity: 16)) {
+        } onRoom: {
+            loop.perform { socket.resume() }
+        }
+        open(socket) { packet in
+            arrivals.offer(packet)
         } onEnd: { daemon, socket in
             arrivals.finish()
-            guard daemon.writeSockets[place] === socket else { return }
+            guard daemon.writeSockets[place]?.socket === socket else { return }
             daemon.writeSockets[place] = nil
             daemon.setUse("WriteAcquired", of: place, false)
             daemon.changed(attribute.path, attribute.interface, ["WriteAcquired": .boolean(false)])
         }
-        writeSockets[place] = socket
-        setUse("WriteAcquired", of: place, true)
-        Task { [backend] in
-            for await packet in packets {
-                _ = try? await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place)
-            }
+        let writing = Task { [backend] in
+            do {
+                for try await packet in packets where !Task.isCancelled {
+                    _ = try? await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place)
+                }
+            } catch {}
         }
+        writeSockets[place] = FakeWriteSocket(socket: socket, writing: writing)
+        setUse("WriteAcquired", of: place, true)
         return .success(
             MethodReply(
                 [.unixFD(0), .uint16(UInt16(packetLength))], descriptors: [theirs],
@@ -113,18 +128,16 @@ extension FakeBlueZ {
 
     private static let notConnected = Answer.failure(.bluez("Failed", "Not connected"))
 
-    /// The daemon's end of a socket, watched on the bus thread.
+    /// Watches the daemon's end of a socket on the bus thread.
+    ///
+    /// - Parameter onPacket: receives each packet. Returns false if there is no room for another.
+    @discardableResult
     func open(
-        _ descriptor: FileDescriptor, onPacket: @escaping @Sendable ([UInt8]) -> Void,
+        _ socket: PacketSocket, onPacket: @escaping @Sendable ([UInt8]) -> Bool,
         onEnd: @escaping @Sendable (isolated FakeBlueZ, PacketSocket) async -> Void
     ) -> PacketSocket {
-        let loop = loop
-        let socket = PacketSocket(descriptor, on: loop)
         loop.perform { [weak self] in
-            socket.open { packet in
-                onPacket(packet)
-                return true
-            } onEnd: { [weak socket] in
+            socket.open(onPacket: onPacket) { [weak socket] in
                 guard let self, let socket else { return }
                 Task { await onEnd(self, socket) }
             }
@@ -152,7 +165,8 @@ extension FakeBlueZ {
         for (place, socket) in writeSockets where isAffected(place) {
             writeSockets[place] = nil
             endUse("WriteAcquired", of: place)
-            close(socket)
+            socket.writing.cancel()
+            close(socket.socket)
         }
     }
 

@@ -77,8 +77,10 @@ struct FakeDevice {
     static let batteryInterface = "org.bluez.Battery1"
 
     var properties: [String: DBusValue] {
-        advertised(advertisement).filter { isInRange || $0.key != "RSSI" }.merging([
-            "Alias": .string(advertisement.localName ?? String(id.rawValue.map { $0 == ":" ? "-" : $0 })),
+        var advertised = changes(from: Advertisement(), to: advertisement).compactMapValues(\.self)
+        if isInRange { advertised["RSSI"] = Self.signalStrength(advertisement) }
+        return advertised.merging([
+            "Alias": alias(advertisement),
             "LegacyPairing": .boolean(false),
             "UUIDs": .strings(services.map(\.fullDescription)),
             "Address": .string(identity ?? id.rawValue), "Paired": .boolean(isPaired), "Bonded": .boolean(isPaired),
@@ -90,7 +92,15 @@ struct FakeDevice {
 
     /// The services that `UUIDs` shows: those that are advertised, and those that were discovered on a link, the
     /// secondary ones, too.
-    var services: Set<BluetoothUUID> { advertisement.serviceUUIDs.union((database?.services ?? []).map(\.uuid)) }
+    var services: Set<BluetoothUUID> { services(of: advertisement) }
+
+    private func services(of advertisement: Advertisement) -> Set<BluetoothUUID> {
+        advertisement.serviceUUIDs.union((database?.services ?? []).map(\.uuid))
+    }
+
+    private func alias(_ advertisement: Advertisement) -> DBusValue {
+        .string(advertisement.localName ?? String(id.rawValue.map { $0 == ":" ? "-" : $0 }))
+    }
 
     /// What the daemon knows of a descriptor: what it has read, and the extended properties, which it reads to know the
     /// characteristic.
@@ -109,36 +119,68 @@ struct FakeDevice {
         minorVersion < 69 ? [:] : ["Handle": .uint16(handle)]
     }
 
-    func advertised(_ advertisement: Advertisement) -> [String: DBusValue] {
-        var properties: [String: DBusValue] = [
-            "UUIDs": .strings(advertisement.serviceUUIDs.map(\.fullDescription))
-        ]
-        if !advertisement.manufacturerData.isEmpty {
-            let entries = advertisement.manufacturerData.map { (DBusValue.uint16($0), DBusValue.variant(.bytes($1))) }
-            properties["ManufacturerData"] = .dictionary(
-                key: "q", value: "v", Dictionary(uniqueKeysWithValues: entries))
+    /// The properties that two advertisements show differently, with their values for the second; nil for one that it
+    /// does not have. The signal strength is not among them.
+    func changes(from old: Advertisement, to new: Advertisement) -> [String: DBusValue?] {
+        var changes: [String: DBusValue?] = [:]
+        func compare<Value: Equatable>(
+            _ name: String, _ field: (Advertisement) -> Value, _ shown: (Value) -> DBusValue?
+        ) {
+            let value = field(new)
+            if value != field(old) { changes.updateValue(shown(value), forKey: name) }
         }
-        if !advertisement.serviceData.isEmpty {
-            let entries = advertisement.serviceData.map { ($0.fullDescription, DBusValue.bytes($1)) }
-            properties["ServiceData"] = .options(Dictionary(uniqueKeysWithValues: entries))
+        compare("Name", \.localName) { $0.map { .string($0) } }
+        compare("Alias", \.localName) { _ in alias(new) }
+        if new.serviceUUIDs != old.serviceUUIDs {
+            compare("UUIDs", { services(of: $0) }) { .strings($0.map(\.fullDescription)) }
         }
-        if let name = advertisement.localName { properties["Name"] = .string(name) }
-        properties["RSSI"] = .int16(Int16(advertisement.rssi ?? 127))
-        if let power = advertisement.txPower { properties["TxPower"] = .int16(Int16(power)) }
-        if let value = advertisement.appearance { properties["Appearance"] = .uint16(value.rawValue) }
-        if let value = advertisement.deviceClass { properties["Class"] = .uint32(value) }
-        if let type = advertisement.addressType { properties["AddressType"] = .string(type.rawValue) }
-        if let flags = advertisement.flags { properties["AdvertisingFlags"] = .bytes([flags.rawValue]) }
-        if isExperimental { properties["AdvertisingData"] = Self.unnamed(advertisement) }
+        compare("ManufacturerData", \.manufacturerData) { _ in Self.manufacturerData(new) }
+        compare("ServiceData", \.serviceData) { _ in Self.serviceData(new) }
+        compare("TxPower", \.txPower) { $0.map { .int16(Int16(clamping: $0)) } }
+        compare("Appearance", \.appearance) { $0.map { .uint16($0.rawValue) } }
+        compare("Class", \.deviceClass) { $0.map { .uint32($0) } }
+        compare("AddressType", \.addressType) { $0.map { .string($0.rawValue) } }
+        compare("AdvertisingFlags", \.flags) { $0.map { .bytes([$0.rawValue]) } }
+        if isExperimental, Self.structures(new) != Self.structures(old) {
+            compare("AdvertisingData", Self.unnamed) { $0 }
+        }
+        return changes
+    }
+
+    /// The properties that are shown for each advertisement, changed or not, as `DuplicateData` has it by default.
+    static func repeated(_ advertisement: Advertisement) -> [String: DBusValue] {
+        var properties = ["RSSI": signalStrength(advertisement)]
+        properties["ManufacturerData"] = manufacturerData(advertisement)
+        properties["ServiceData"] = serviceData(advertisement)
         return properties
+    }
+
+    private static func signalStrength(_ advertisement: Advertisement) -> DBusValue {
+        .int16(Int16(clamping: advertisement.rssi ?? 127))
+    }
+
+    private static func manufacturerData(_ advertisement: Advertisement) -> DBusValue? {
+        guard !advertisement.manufacturerData.isEmpty else { return nil }
+        let entries = advertisement.manufacturerData.map { (DBusValue.uint16($0), DBusValue.variant(.bytes($1))) }
+        return .dictionary(key: "q", value: "v", Dictionary(uniqueKeysWithValues: entries))
+    }
+
+    private static func serviceData(_ advertisement: Advertisement) -> DBusValue? {
+        guard !advertisement.serviceData.isEmpty else { return nil }
+        let entries = advertisement.serviceData.map { ($0.fullDescription, DBusValue.bytes($1)) }
+        return .options(Dictionary(uniqueKeysWithValues: entries))
+    }
+
+    /// What an advertisement has besides the other properties.
+    private static func structures(_ advertisement: Advertisement) -> Advertisement {
+        Advertisement(
+            solicitedServiceUUIDs: advertisement.solicitedServiceUUIDs,
+            advertisingInterval: advertisement.advertisingInterval, structures: advertisement.structures)
     }
 
     /// The structures that no other property shows, as an experimental bluetoothd shows them; nil if there are none.
     private static func unnamed(_ advertisement: Advertisement) -> DBusValue? {
-        let rest = Advertisement(
-            solicitedServiceUUIDs: advertisement.solicitedServiceUUIDs,
-            advertisingInterval: advertisement.advertisingInterval, structures: advertisement.structures)
-        guard let structures = try? rest.data().structures, !structures.isEmpty else { return nil }
+        guard let structures = try? structures(advertisement).data().structures, !structures.isEmpty else { return nil }
         let entries = structures.map { (DBusValue.byte($0.type), DBusValue.variant(.bytes($0.bytes))) }
         // Of structures of one type, the daemon shows the last.
         return .dictionary(key: "y", value: "v", Dictionary(entries) { $1 })
@@ -219,6 +261,12 @@ struct FakeDevices {
             changed.insert(id)
             yield &devices[id]
         }
+    }
+
+    /// A device was received. What this changes is for the caller to publish.
+    mutating func receive(_ advertisement: Advertisement, from id: Peripheral.ID) {
+        devices[id]?.advertisement = advertisement
+        devices[id]?.isInRange = true
     }
 
     @discardableResult mutating func removeAll() -> [Peripheral.ID: FakeDevice] {

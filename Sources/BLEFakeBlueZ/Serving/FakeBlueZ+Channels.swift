@@ -22,29 +22,27 @@ package struct FakeChannelSockets: ChannelSockets {
         onFailure: @escaping @Sendable (BLEError, PSM) -> Void, isolation: isolated (any Actor)?
     ) async throws(BLEError) -> ListeningChannel {
         await daemon.waitWhileHanging("listen")
+        let number = await daemon.nextListener()
         // The kernel frees a number at once when its socket is closed.
-        guard psm.map({ daemon.bind(own, $0) }) ?? true else {
+        guard psm.map({ daemon.bind(own, $0, to: number) }) ?? true else {
             throw BLEError(.busy, "another socket has the number at this address", isRetryable: true)
         }
         let adapter = await daemon.adapter(at: own)
-        let (number, chosen) = try await adapter.listen(psm, options) { socket, central, psm in
-            loop.perform { accept(socket, central, psm) }
-        }
-        if psm == nil { _ = daemon.bind(own, chosen) }
-        return ListeningChannel(psm: chosen) { [daemon, adapter] in
-            daemon.bound.withLock { bound in
-                guard bound.closed.insert(number).inserted else { return }
-                bound.numbers[own]?.remove(chosen)
+        let chosen: PSM
+        do throws(BLEError) {
+            chosen = try await adapter.listen(psm, options, as: number) { socket, central, psm in
+                loop.perform { accept(socket, central, psm) }
             }
-            Task { await adapter.removeClosedListeners(daemon.bound.withLock(\.closed)) }
+        } catch {
+            if let psm { daemon.unbind(own, psm, from: number) }
+            throw error
+        }
+        if psm == nil { _ = daemon.bind(own, chosen, to: number) }
+        return ListeningChannel(psm: chosen) { [daemon, adapter] in
+            daemon.unbind(own, chosen, from: number)
+            Task { await adapter.removeListener(number) }
         }
     }
-}
-
-/// The numbers that sockets are bound to, by address, and the listeners that were closed.
-struct BoundChannels {
-    var numbers: [ChannelAddress: Set<PSM>] = [:]
-    var closed: Set<Int> = []
 }
 
 /// A number at which a client accepts channels.
@@ -69,43 +67,49 @@ extension FakeBlueZ {
     }
 
     func listen(
-        _ psm: PSM?, _ options: ChannelOptions, _ accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void
-    ) async throws(BLEError) -> (number: Int, PSM) {
-        let number = nextListener()
+        _ psm: PSM?, _ options: ChannelOptions, as number: Int,
+        _ accept: @escaping @Sendable (ChannelSocket, String, PSM) -> Void
+    ) async throws(BLEError) -> PSM {
         var listener = FakeListener(psm: psm, options: options, accept: accept)
         if let psm, !isPresent {
             // For another adapter, which has no radio.
             listeners[number] = listener
-            return (number, psm)
+            return psm
         }
         let backend = try await startedServing().backend
         let chosen = try await publish(listener, number, on: backend)
         listener.psm = chosen
         listeners[number] = listener
-        return (number, chosen)
+        return chosen
     }
 
-    private func nextListener() -> Int {
-        first.or(self).assumeIsolated { daemon in
-            daemon.lastListener += 1
-            return daemon.lastListener
+    fileprivate func nextListener() -> Int {
+        lastListener += 1
+        return lastListener
+    }
+
+    /// Returns whether the number was free.
+    fileprivate nonisolated func bind(_ own: ChannelAddress, _ psm: PSM, to listener: Int) -> Bool {
+        bound.withLock { bound in
+            guard bound[own]?[psm] == nil else { return false }
+            bound[own, default: [:]][psm] = listener
+            return true
         }
     }
 
-    fileprivate nonisolated func bind(_ own: ChannelAddress, _ psm: PSM) -> Bool {
-        bound.withLock { $0.numbers[own, default: []].insert(psm).inserted }
+    /// Frees a number, unless another listener has it.
+    fileprivate nonisolated func unbind(_ own: ChannelAddress, _ psm: PSM, from listener: Int) {
+        bound.withLock { if $0[own]?[psm] == listener { $0[own]?[psm] = nil } }
     }
 
     /// The numbers at which clients accept channels, at the address of an adapter.
     package nonisolated func channelNumbers(at address: String) -> Set<PSM> {
-        bound.withLock { $0.numbers[ChannelAddress(address, isRandom: false)] ?? [] }
+        bound.withLock { Set($0[ChannelAddress(address, isRandom: false)]?.keys.map(\.self) ?? []) }
     }
 
-    fileprivate func removeClosedListeners(_ closed: Set<Int>) async {
-        for number in listeners.keys where closed.contains(number) {
-            listeners[number] = nil
-            await serving?.backend.unpublishChannel(number)
-        }
+    fileprivate func removeListener(_ number: Int) async {
+        guard listeners.removeValue(forKey: number) != nil else { return }
+        await serving?.backend.unpublishChannel(number)
     }
 
     /// The kernel's sockets outlive bluetoothd.

@@ -3,16 +3,102 @@ import BLEBlueZ
 import BLESimulation
 import DBus
 import Loop
+import Synchronization
+import Waiting
 
-/// The sockets of a client's subscribers, by the rules of the daemon's `src/gatt-database.c` from 5.80 on.
+/// The subscribers of what clients serve, and the values that clients send to them.
 extension FakeBlueZ {
+    func subscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?) async {
+        if await acquired(attribute, central, attMTU) { return }
+        serving?.applications[attribute.application]?.subscribers[attribute, default: []].insert(central)
+        // Called for each central, without its address, as observed with 5.66; `StopNotify` is called for the last one
+        // only.
+        _ = try? await called(attribute, "StartNotify", [])
+    }
+
+    func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
+        if closeSocket(of: central, attribute) { return }
+        serving?.applications[attribute.application]?.subscribers[attribute]?.remove(central)
+        let set = serving?.applications[attribute.application]?.subscribers[attribute] ?? []
+        if set.isEmpty { _ = try? await called(attribute, "StopNotify", []) }
+    }
+
+    /// The link of a central has begun or ended.
+    func centralChanged(_ central: Peripheral.ID, isConnected: Bool) {
+        if devices[central] != nil {
+            devices[central]?.isConnected = isConnected
+            return changed(path(of: central), BlueZ.device, ["Connected": .boolean(isConnected)])
+        }
+        guard isConnected else { return }
+        var device = FakeDevice(id: central, advertisement: BLE.Advertisement(), adapter: adapterPath)
+        device.isInRange = false
+        device.isConnected = isConnected
+        show(device)
+    }
+
+    /// A client's signal that a value has changed, on the bus thread.
+    nonisolated func clientChanged(_ message: IncomingMessage) {
+        let path = message.path.string
+        var body = message.body
+        guard (try? body.string()) == BlueZ.gattCharacteristic else { return }
+        var value: [UInt8]?
+        try? body.forEachProperty { (name, reader) throws(DBusError) in
+            if name.string == "Value" { value = try? reader.bytes() }
+        }
+        guard let value else { return }
+        signaledValues.withLock { values in
+            if values.count >= 10_000 { values.removeFirst(values.count / 2) }
+            values.append(value)
+        }
+        let signal = FakeServing.Value.signal(value, path: path, client: message.sender.string)
+        for adapter in [self] + publishedOthers.withLock(\.self) { adapter.valueArrived(signal) }
+    }
+
+    /// A client has signaled a value, or written it to a socket. On the bus thread.
+    nonisolated func valueArrived(_ value: FakeServing.Value) {
+        arrivedValues.withLock { $0.append(value) }
+        Task { await self.sendValues() }
+    }
+
+    private func sendValues() async {
+        // One task sends them all, in the order of their arrival, as the daemon's loop does.
+        guard !isSendingValues else { return }
+        isSendingValues = true
+        defer { isSendingValues = false }
+        while let next = arrivedValues.withLock({ $0.popFirst() }) {
+            guard let serving else { continue }
+            guard case .signal(let value, let path, let client) = next else {
+                if case .packet(let packet, let attribute, let central) = next {
+                    if serving.applications[attribute.application]?.indicating.contains(attribute) == true {
+                        // This send waits for its confirmation, and other values do not wait for it.
+                        Task { await self.send(packet, from: attribute, to: central) }
+                    } else {
+                        await send(packet, from: attribute, to: central)
+                    }
+                }
+                continue
+            }
+            for (_, application) in serving.applications where application.client == client {
+                guard let attribute = application.attributes[path] else { continue }
+                try? await serving.backend.notify(value, from: attribute, to: nil)
+                guard application.indicating.contains(attribute), confirmsSignals else { continue }
+                Task { _ = try? await self.called(attribute, "Confirm", []) }
+            }
+        }
+    }
+
+    // MARK: Sockets
+
+    // By the rules of the daemon's `src/gatt-database.c` from 5.80 on.
+
     /// Asks the client for a socket, if the client supports that. Returns whether the central has one.
     func acquired(_ attribute: ServedAttribute, _ central: Peripheral.ID, _ attMTU: Int?) async -> Bool {
         guard serving?.applications[attribute.application]?.acquiring.contains(attribute) == true, minorVersion >= 80,
             let descriptor = try? await acquire(attribute, central, attMTU)
         else { return false }
-        let socket = open(descriptor) { [weak self] packet in
+        let socket = open(PacketSocket(descriptor, on: loop)) { [weak self] packet in
             self?.valueArrived(.packet(packet, attribute, central))
+            return true
         } onEnd: { daemon, socket in
             guard daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] === socket else {
                 return

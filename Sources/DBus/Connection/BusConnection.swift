@@ -55,7 +55,8 @@ final class BusConnection: @unchecked Sendable {
     ///     sender.
     ///   - onOwner: called when the name has a new owner, in order with the signals.
     init(
-        loop: EventLoop, service: String?, onSignal: @escaping @Sendable (IncomingMessage) -> Void,
+        loop: EventLoop, service: String?, refusals: CallRefusals,
+        onSignal: @escaping @Sendable (IncomingMessage) -> Void,
         onOwner: @escaping @Sendable (String?) -> Void, onLoss: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
@@ -64,7 +65,7 @@ final class BusConnection: @unchecked Sendable {
         self.onOwner = onOwner
         self.onLoss = onLoss
         calls = PendingCalls(loop)
-        served = ServedObjects(loop)
+        served = ServedObjects(loop, refusals)
         let weak = WeakConnection()
         output = MessageOutput(
             onBacklog: { loop.perform { weak.connection?.updateWatch() } },

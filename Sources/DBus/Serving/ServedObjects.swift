@@ -19,7 +19,12 @@ final class ServedObjects: @unchecked Sendable {
     /// The paths of all, for another thread.
     private let servedPaths = Mutex<Set<String>>([])
 
-    init(_ loop: EventLoop) { tasks = LoopTaskExecutor(loop) }
+    private let refusals: CallRefusals
+
+    init(_ loop: EventLoop, _ refusals: CallRefusals) {
+        tasks = LoopTaskExecutor(loop)
+        self.refusals = refusals
+    }
 
     /// Serves one interface of an object until the returned number is passed to ``remove(_:)``. Throws if the object's
     /// interface is already served.
@@ -127,9 +132,13 @@ final class ServedObjects: @unchecked Sendable {
     private func answer(
         _ message: IncomingMessage, _ descriptors: [FileDescriptor]
     ) throws(DBusError) -> Answer {
+        if let denial = refusals.denial?(message.sender.string) {
+            let call = CallRefusals.Call(message)
+            return .later { .failure(await denial(call)) }
+        }
         let (interface, member) = (message.interface.string, message.member.string)
         if interface == "org.freedesktop.DBus.Peer", member == "Ping" {
-            try Self.check(message, takes: "")
+            try check(message, takes: "")
             return .now(MethodReply())
         }
         let path = message.path.string
@@ -138,7 +147,7 @@ final class ServedObjects: @unchecked Sendable {
         guard let object = named.first(where: { $0.interface.takes(member) != nil }) else {
             return try standard(interface, member, message, path, objects)
         }
-        try Self.check(message, takes: object.interface.takes(member) ?? "")
+        try check(message, takes: object.interface.takes(member) ?? "")
         return .later(object.receive(try Self.call(message, descriptors)))
     }
 
@@ -153,12 +162,14 @@ final class ServedObjects: @unchecked Sendable {
     }
 
     /// Throws if the arguments of a call have other types.
-    private static func check(_ message: IncomingMessage, takes signature: String) throws(DBusError) {
-        let types = MessageString(message.body.types)
-        guard types == signature else {
-            throw .remote(
-                "org.freedesktop.DBus.Error.InvalidArgs",
-                "the method takes (\(signature))")
+    private func check(_ message: IncomingMessage, takes signature: String) throws(DBusError) {
+        guard MessageString(message.body.types) == signature else { throw refusal(.method(takes: signature), message) }
+    }
+
+    private func refusal(_ reason: CallRefusals.Reason, _ message: IncomingMessage) -> DBusError {
+        refusals.error(reason, CallRefusals.Call(message)) {
+            let path = message.path.string
+            return exports[path] != nil || !children(of: path).isEmpty
         }
     }
 
@@ -169,41 +180,43 @@ final class ServedObjects: @unchecked Sendable {
     ) throws(DBusError) -> Answer {
         switch (interface, member) {
         case ("org.freedesktop.DBus.Introspectable", "Introspect"):
-            try Self.check(message, takes: "")
+            try check(message, takes: "")
             let children = children(of: path)
-            guard !objects.isEmpty || !children.isEmpty else { throw Self.unknownMethod }
+            guard !objects.isEmpty || !children.isEmpty else { throw refusal(.method(takes: nil), message) }
             return .now(MethodReply([.string(Self.introspection(objects, children))]))
         case ("org.freedesktop.DBus.Properties", "Get"):
-            try Self.check(message, takes: "ss")
+            try check(message, takes: "ss")
             let call = try Self.call(message)
-            let object = try Self.find(call.arguments[0].string ?? "", objects)
+            let object = try find(call.arguments[0].string ?? "", objects, message)
             let name = call.arguments[1].string ?? ""
             guard let value = object.interface.property(name) == nil ? nil : object.property(name) else {
-                throw Self.unknownProperty
+                throw refusal(.property(name, isSet: false), message)
             }
             return .now(MethodReply([.variant(value)]))
         case ("org.freedesktop.DBus.Properties", "GetAll"):
-            try Self.check(message, takes: "s")
-            let object = try Self.find(try Self.call(message).arguments[0].string ?? "", objects)
+            try check(message, takes: "s")
+            let object = try find(try Self.call(message).arguments[0].string ?? "", objects, message)
             return .now(MethodReply([object.interface.properties(object.property)]))
         case ("org.freedesktop.DBus.Properties", "Set"):
-            try Self.check(message, takes: "ssv")
+            try check(message, takes: "ssv")
             let call = try Self.call(message)
-            let object = try Self.find(call.arguments[0].string ?? "", objects)
+            let object = try find(call.arguments[0].string ?? "", objects, message)
             let name = call.arguments[1].string ?? ""
-            guard let isWritable = object.interface.property(name) else { throw Self.unknownProperty }
-            guard isWritable else {
-                throw .remote("org.freedesktop.DBus.Error.PropertyReadOnly", "the property cannot be set")
+            guard let isWritable = object.interface.property(name) else {
+                throw refusal(.property(name, isSet: true), message)
             }
+            guard isWritable else { throw refusal(.readOnlyProperty(name), message) }
             return .later(object.receive(call))
         default:
-            throw Self.unknownMethod
+            throw refusal(.method(takes: nil), message)
         }
     }
 
-    private static func find(_ interface: String, _ objects: [ExportedObject]) throws(DBusError) -> ExportedObject {
+    private func find(
+        _ interface: String, _ objects: [ExportedObject], _ message: IncomingMessage
+    ) throws(DBusError) -> ExportedObject {
         guard let object = objects.first(where: { $0.interface.name == interface }) else {
-            throw .remote("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface here")
+            throw refusal(.interface(interface, isObject: !objects.isEmpty), message)
         }
         return object
     }
@@ -221,14 +234,6 @@ final class ServedObjects: @unchecked Sendable {
         "<node>\(objects.map(\.interface.xml).joined())\(children.map { "<node name=\"\($0)\"/>" }.joined())</node>"
     }
 
-    // MARK: Errors
-
-    // The texts contain nothing from the call, which may be long.
-
-    private static let unknownMethod = DBusError.remote(
-        "org.freedesktop.DBus.Error.UnknownMethod", "there is no such method here")
-    private static let unknownProperty = DBusError.remote(
-        "org.freedesktop.DBus.Error.UnknownProperty", "there is no such property here")
     private static let notForYou = DBusError.remote(
         "org.freedesktop.DBus.Error.AccessDenied", "only the service that this object is for may call it")
 }

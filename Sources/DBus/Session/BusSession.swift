@@ -13,6 +13,7 @@ package actor BusSession {
 
     private let logger: Logger
     let service: String?
+    private let refusals: CallRefusals
     private let signalHandler: @Sendable (IncomingMessage) -> Void
     private let ownerHandler: @Sendable (String?) -> Void
     private let lossHandler: @Sendable () -> Void
@@ -21,12 +22,13 @@ package actor BusSession {
     /// - Parameters:
     ///   - service: the name of the service that this session is for. Signals, answers and calls of other senders are
     ///     not accepted; see Docs/Security.md. Nil accepts those of every sender.
+    ///   - refusals: how calls of served objects are refused.
     ///   - onSignal: called on the loop's thread for every signal, in order.
     ///   - onOwner: called on the loop's thread, in order with the signals, when the service's name has a new owner:
     ///     with its unique name, or nil if the service is gone.
     ///   - onLoss: called once, on the loop's thread, when an open session is lost. Not called when it is closed.
     package init(
-        loop: EventLoop, logger: Logger, service: String? = nil,
+        loop: EventLoop, logger: Logger, service: String? = nil, refusals: CallRefusals = CallRefusals(),
         onSignal: @escaping @Sendable (IncomingMessage) -> Void,
         onOwner: @escaping @Sendable (String?) -> Void = { _ in },
         onLoss: @escaping @Sendable () -> Void
@@ -34,6 +36,7 @@ package actor BusSession {
         self.loop = loop
         self.logger = logger
         self.service = service
+        self.refusals = refusals
         signalHandler = onSignal
         ownerHandler = onOwner
         lossHandler = onLoss
@@ -51,7 +54,8 @@ package actor BusSession {
         precondition(connection == nil, "opened twice")
         let lost: @Sendable () -> Void = { [weak self] in self?.assumeIsolated { $0.lose() } }
         let connection = BusConnection(
-            loop: loop, service: service, onSignal: signalHandler, onOwner: ownerHandler, onLoss: lost)
+            loop: loop, service: service, refusals: refusals, onSignal: signalHandler, onOwner: ownerHandler,
+            onLoss: lost)
         do throws(DBusError) {
             try await connection.open(address, timeout: timeout)
             guard connection.isOpen else {

@@ -30,6 +30,9 @@ package struct DBusError: Error, Equatable, Sendable {
         self.message = message
     }
 
+    /// Whether D-Bus allows the name of an error.
+    package static func isName(_ name: String) -> Bool { MessageHeader.Field.errorName.allows(name) }
+
     package static let cancelled = DBusError(.cancelled, message: "the task was cancelled")
 
     /// The error of a loop or a socket that cannot be used.

@@ -6,8 +6,6 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import DBus
-import Logging
-import Loop
 import Testing
 
 /// A fake bluetoothd with several adapters, whose programs find each other, and services that change.
@@ -97,15 +95,8 @@ struct FakeAdaptersTests {
 
     @Test func `a call that hangs does not outlive its daemon, nor its client`() async throws {
         let world = try await BlueZWorld()
-        func client() async throws -> BusSession {
-            let session = BusSession(
-                loop: EventLoop(name: "client"), logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() },
-                onSignal: { _ in }, onLoss: {})
-            try await session.open(.address(world.bus.address), timeout: HangLimit.step)
-            return session
-        }
         let start = MethodCall("org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "StartDiscovery")
-        let first = try await client()
+        let first = try await world.makeSession()
         await world.daemon.hang("StartDiscovery")
         let hanging = Task { try await first.call(start, timeout: HangLimit.step) }
         await world.daemon.untilHung()
@@ -114,7 +105,7 @@ struct FakeAdaptersTests {
         try await world.daemon.start()
         #expect(await !world.daemon.isDiscovering)
         await world.daemon.hang("StartDiscovery")
-        let second = try await client()
+        let second = try await world.makeSession()
         let leaving = Task { try await second.call(start, timeout: HangLimit.step) }
         await world.daemon.untilHung()
         await second.close()
@@ -147,15 +138,8 @@ struct FakeAdaptersTests {
         let lamp = await world.radio.add(Self.definition)
         let central = try await world.makeCentral()
         try await central.find(lamp.id).connect()
-        let loop = EventLoop(name: "hostile")
-        let session = BusSession(loop: loop, logger: Logger(label: "hostile"), onSignal: { _ in }, onLoss: {})
-        try await session.open(.address(world.bus.address), timeout: HangLimit.step)
-        let objects = try await session.call(
-            MethodCall("org.bluez", "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"),
-            timeout: HangLimit.step)
-        guard case .dictionary(_, _, let all)? = objects.values.first,
-            let path = all.first(where: { $0.value[key: "org.bluez.GattCharacteristic1"] != nil })?.key.string
-        else { throw BLEError(.failed, "no characteristic") }
+        let session = try await world.makeSession()
+        let path = try await session.path("org.bluez.GattCharacteristic1")
         for offset in [DBusValue.int32(-1), .uint32(70_000), .int64(.min)] {
             let call = MethodCall(
                 "org.bluez", path, "org.bluez.GattCharacteristic1", "ReadValue", [.options(["offset": offset])])

@@ -126,6 +126,30 @@ struct PairingTests {
         await second.shutDown()
     }
 
+    @Test func `two pairings at once have each the capability of its own client's agent`() async throws {
+        let world = try await BlueZWorld()
+        let passkey = Passkey(123_456)!
+        var (things, centrals): ([SimulatedPeripheral], [Central]) = ([], [])
+        for (name, pairing) in [("One", PairingBehavior.justWorks), ("Two", .prompting(Yes()))] {
+            things.append(await world.radio.add(.battery(name: name), pairing: .display(passkey)))
+            centrals.append(try await world.makeCentral(.quiet(pairing: pairing)))
+        }
+        var (held, pairings): ([SimulatedFault], [Task<Void, any Error>]) = ([], [])
+        for (thing, central) in zip(things, centrals) {
+            let remote = try await central.find(thing.id)
+            try await remote.connect()
+            held.append(await thing.hold(.pair))
+            pairings.append(Task { try await remote.pair() })
+            await held.last?.disturbed()
+        }
+        for (fault, pairing) in zip(held, pairings) {
+            await fault.release()
+            try await pairing.value
+        }
+        for thing in things { #expect(await thing.isPaired) }
+        for central in centrals { await central.shutDown() }
+    }
+
     @Test func `a new bluetoothd is given the agent again`() async throws {
         let world = try await World()
         let central = try await world.central(.prompting(Yes()))

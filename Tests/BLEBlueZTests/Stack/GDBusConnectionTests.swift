@@ -40,7 +40,7 @@ struct GDBusConnectionTests {
             await central.shutDown()
             _ = await (scan.result, serving.result)
             #expect(await world.daemon.agentOwners.isEmpty)
-            #expect(await world.daemon.notifiers.isEmpty)
+            #expect(await world.daemon.notifying.isEmpty)
             #expect(await !world.daemon.isDiscovering)
             #expect(await world.daemon.servedCounts == (0, 0))
             #expect(await !battery.isConnected)

@@ -77,15 +77,17 @@ struct FakeCommandTests {
                 #"{"do": "add", "kind": "battery", "name": "a\u0000b"}"#,
                 #"{"do": "refuse", "method": "Connect", "error": "no name"}"#,
                 #"{"do": "refuse", "method": "Connect", "message": "a\u0000b"}"#,
+                #"{"do": "refuse", "method": "Connect", "error": "a.\#(String(repeating: "b", count: 254))"}"#,
+                #"{"do": "deny", "client": ":1.999999"}"#,
                 #"{"do": "power", "on": false, "adapter": "hci7"}"#, #"{"do": "hang", "method": "ReadVale"}"#,
                 #"{"do": "disturb", "event": "read", "effect": "hold", "next": 1, "nth": 2}"#,
             ] {
                 try await running.write(line + "\n")
             }
-            try await running.errors.until(count: 16, "ble: ")
+            try await running.errors.until(count: 18, "ble: ")
         }
         #expect(result.status == 130)
-        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 16, "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count { $0.hasPrefix("ble: ") } == 18, "\(result.errors)")
         #expect(result.errors.contains("did you mean \"drop\"?"))
     }
 
@@ -151,6 +153,64 @@ struct FakeCommandTests {
         #expect(result.errors.contains("there-is-no-such-command"))
         #expect(try await Tool(["fake", "--", "/etc/passwd"]).run().status == 127)
         #expect(try await Tool(["fake", "--", "/bin/true"]).run().status == 0)
+    }
+
+    @Test func `a command ends with ble, even if that is killed`() async throws {
+        let program = TestProgram(Tool.path, ["fake", "--empty", "--", "sh", "-c", "echo ready; exec sleep 300"])
+        // Returns once the command's output has ended.
+        let result = try await program.run { running in
+            try await running.output.until("ready")
+            running.send(.kill)
+        }
+        #expect(result.isKilled)
+    }
+
+    @Test func `a Ctrl-C before the command has started ends ble, and a later one is for the command`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "ble-fake-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        func path(_ name: String) -> String { directory.appending(path: name).path }
+        // A bus that does not listen.
+        try "#!/bin/sh\n: >'\(path("waiting"))'\nexec sleep 300\n".write(
+            toFile: path("dbus-daemon"), atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path("dbus-daemon"))
+        let search = "\(directory.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
+        let early = try await TestProgram(
+            Tool.path, ["fake", "--", "touch", path("started")], environment: ["PATH": search]
+        ).run { running in
+            await until { FileManager.default.fileExists(atPath: path("waiting")) }
+            running.send(.interrupt)
+        }
+        #expect(early.status == 130)
+        #expect(!early.isKilled)
+        #expect(!FileManager.default.fileExists(atPath: path("started")))
+
+        // The command's call is answered after its start.
+        let script = #"""
+            dbus-send --bus=$DBUS_SYSTEM_BUS_ADDRESS --print-reply --dest=ble.Fake /ble/Fake ble.Fake1.Do \
+                'string:{"do": "state"}' >/dev/null && echo ready; read line; exit 3
+            """#
+        let late = try await TestProgram(Tool.path, ["fake", "--empty", "--", "sh", "-c", script], input: .writer).run {
+            running in
+            try await running.output.until("ready")
+            running.send(.interrupt)
+            try await running.write("\n")
+        }
+        #expect(late.status == 3)
+    }
+
+    @Test func `clients are denied and allowed`() async throws {
+        let result = try await withFake(["--empty"]) { address, running in
+            try await running.write(#"{"do": "deny"}"# + "\n")
+            try await running.output.until(lineCount: 2)
+            let denied = try await Tool(["adapters", "--bus", address]).run()
+            #expect(denied.status == 77)
+            #expect(denied.errors.contains("group bluetooth"))
+            try await running.write(#"{"do": "allow"}"# + "\n")
+            try await running.output.until(lineCount: 3)
+            #expect(try await Tool(["adapters", "--bus", address]).run().status == 0)
+        }
+        #expect(result.errors == "")
     }
 
     @Test func `programs meet at a socket with a path`() async throws {

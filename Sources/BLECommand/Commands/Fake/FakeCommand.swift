@@ -2,8 +2,17 @@ import ArgumentParser
 import BLE
 import BLEFakeBlueZ
 import BLESimulation
+import Dispatch
+import FoundationEssentials
+import Logging
 import Subprocess
 import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 struct FakeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -73,46 +82,68 @@ struct FakeCommand: AsyncParsableCommand {
         let output = Output(json: json)
         let minorVersion = try minorVersion()
         let logger = CommonOptions.logger(verbose: verbose)
+        guard !command.isEmpty else {
+            return try await Session.finish(output) { try await serve(minorVersion, logger, output, nil) }
+        }
+        let (interrupt, source) = await StartInterrupt.watch()
+        defer { source.cancel() }
         // A command gets what is typed on the terminal itself, Ctrl-C, too.
-        try await Session.finish(output, leavesInterrupts: !command.isEmpty) {
-            let bus = try await PrivateBus(path: socket)
-            let radio = SimulatedRadio(logger: logger)
-            let daemon = FakeBlueZ(
-                address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: experimental,
-                logger: logger)
-            if experimental { await daemon.offerMonitors() }
-            let world = FakeWorld(radio: radio, daemon: daemon)
-            try await world.fill(with: empty ? [] : peripheral.isEmpty ? FakePeripheral.usual : peripheral)
-            for number in 1..<adapters { await daemon.addAdapter("hci\(number)") }
-            try await daemon.start()
-            let control = try await FakeControl(address: bus.address) { (line) throws(FakeControl.Refusal) in
-                do {
-                    return try await world.carryOut(line).text
-                } catch let mistake as Entry.Mistake {
-                    throw FakeControl.Refusal("\(mistake)")
-                } catch {
-                    throw FakeControl.Refusal("\(error)")
-                }
-            }
+        try await Session.finish(output, leavesInterrupts: true) {
             try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await serve(minorVersion, logger, output, interrupt) }
                 group.addTask {
-                    guard command.isEmpty else { return try await wrap(bus.address) }
-                    try output.line(
-                        .object(["event": "started", "address": .string(bus.address)]),
-                        "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)")
-                    try await follow(world, output)
-                    // The end of the input does not end the daemon.
-                    try await bus.ended()
-                }
-                group.addTask {
-                    try await bus.ended()
-                    throw BLEError(.bluetoothLost, "the private bus has ended")
+                    try await interrupt.received()
+                    throw ExitCode(128 + SIGINT)
                 }
                 defer { group.cancelAll() }
                 try await group.next()
             }
-            await control.end()
         }
+    }
+
+    /// Is a bluetoothd until the bus ends, or the command.
+    ///
+    /// - Parameter interrupt: told of the start of the command; nil without one.
+    private func serve(
+        _ minorVersion: Int, _ logger: Logger, _ output: Output, _ interrupt: StartInterrupt?
+    ) async throws {
+        let bus = try await PrivateBus(path: socket)
+        let radio = SimulatedRadio(logger: logger)
+        let daemon = FakeBlueZ(
+            address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: experimental,
+            logger: logger)
+        if experimental { await daemon.offerMonitors() }
+        let world = FakeWorld(radio: radio, daemon: daemon)
+        try await world.fill(with: empty ? [] : peripheral.isEmpty ? FakePeripheral.usual : peripheral)
+        for number in 1..<adapters { await daemon.addAdapter("hci\(number)") }
+        try await daemon.start()
+        let control = try await FakeControl(address: bus.address) { (line) throws(FakeControl.Refusal) in
+            do {
+                return try await world.carryOut(line).text
+            } catch let mistake as Entry.Mistake {
+                throw FakeControl.Refusal("\(mistake)")
+            } catch {
+                throw FakeControl.Refusal("\(error)")
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if let interrupt { return try await wrap(bus.address, interrupt) }
+                try output.line(
+                    .object(["event": "started", "address": .string(bus.address)]),
+                    "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)")
+                try await follow(world, output)
+                // The end of the input does not end the daemon.
+                try await bus.ended()
+            }
+            group.addTask {
+                try await bus.ended()
+                throw BLEError(.bluetoothLost, "the private bus has ended")
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        await control.end()
     }
 
     /// Carries out the lines of standard input.
@@ -133,24 +164,35 @@ struct FakeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Runs the command, and ends with its status.
-    private func wrap(_ address: String) async throws {
-        var options = PlatformOptions()
-        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(10))]
-        let outcome: TerminationStatus
-        let executable: Executable =
-            command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0])
-        do {
-            outcome = try await Subprocess.run(
-                executable, arguments: Arguments(Array(command.dropFirst())),
-                environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": address]), platformOptions: options,
-                input: .currentStandardInput, output: .currentStandardOutput, error: .currentStandardError
-            ).terminationStatus
-        } catch is SubprocessError {
+    /// Whether a program can be run: a path, or a name to find in the directories of `PATH`.
+    private static func isExecutable(_ program: String) async -> Bool {
+        var path: String? = program
+        if !program.contains("/") {
+            path = try? await Executable.name(program).resolveExecutablePath(in: .inherit).string
+        }
+        var isDirectory = false
+        guard let path, FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { return false }
+        return !isDirectory && FileManager.default.isExecutableFile(atPath: path)
+    }
+
+    /// Runs the command, and ends with its status. The command ends with this process, whatever ends that.
+    private func wrap(_ address: String, _ interrupt: StartInterrupt) async throws {
+        guard await Self.isExecutable(command[0]) else {
             Output(json: json).note("the command cannot be run: \(command[0].excerpt)")
             throw ExitCode(127)
         }
-        switch outcome {
+        try Task.checkCancellation()
+        var options = PlatformOptions()
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(10))]
+        // See PrivateBus for what the kernel's signal depends on.
+        let outcome = try await Subprocess.run(
+            .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", "--"] + command),
+            environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": address]), platformOptions: options,
+            input: .currentStandardInput, output: .currentStandardOutput, error: .currentStandardError
+        ) { _ in
+            interrupt.end()
+        }
+        switch outcome.terminationStatus {
         case .exited(let status): if status != 0 { throw ExitCode(status) }
         case .signaled(let signal): throw ExitCode(128 + signal)
         }

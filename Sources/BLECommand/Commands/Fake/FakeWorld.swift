@@ -46,6 +46,7 @@ actor FakeWorld {
         ],
         "release": ["fault"], "calm": ["peripheral"],
         "refuse": ["method", "error", "message", "count"], "hang": ["method"], "answer": [],
+        "deny": ["client"], "allow": ["client"],
         "kill": [], "start": [], "power": ["on", "adapter"], "plug": ["on", "adapter"], "block": ["on", "adapter"],
     ]
 
@@ -118,20 +119,14 @@ actor FakeWorld {
         case "release": try await release(try command.required("fault"))
         case "calm": try await removeFaults(command)
         case "refuse":
-            let error = command.object["error"]
-            let name = try error?.string() ?? "org.bluez.Error.Failed"
-            if let error,
-                name.wholeMatch(of: /[A-Za-z_]\w*(\.[A-Za-z_]\w*)+/) == nil || !name.utf8.allSatisfy({ $0 < 128 })
-            {
-                throw error.mistake("not the name of an error, such as org.bluez.Error.Failed")
-            }
-            let message = try command.object["message"]?.string() ?? "Failed"
-            guard !message.utf8.contains(0) else { throw Entry.Mistake(message: "a message cannot have a zero byte") }
-            await daemon.refuse(
-                try method(command), with: name, message,
+            try await daemon.refuse(
+                try method(command), with: try command.object["error"]?.string() ?? "org.bluez.Error.Failed",
+                try command.object["message"]?.string() ?? "Failed",
                 count: try command.object["count"]?.integer(1...1_000_000) ?? 1)
         case "hang": await daemon.hang(try method(command))
         case "answer": await daemon.release()
+        case "deny": try await daemon.deny(try command.object["client"]?.string())
+        case "allow": try await daemon.allow(try command.object["client"]?.string())
         case "kill":
             guard await daemon.isRunning else { throw Entry.Mistake(message: "the daemon is not running") }
             await daemon.kill()

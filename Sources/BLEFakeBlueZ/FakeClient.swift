@@ -1,0 +1,56 @@
+import BLE
+
+/// A client of the daemon, by its unique name, and what it has with one adapter. It exists from the client's first call
+/// to the end of its name on the bus.
+///
+/// What a client registers at the radio is in ``FakeServing``, by the radio's numbers. Sockets belong to their
+/// characteristic, because their descriptors can be passed on, and agents are in the daemon's order.
+final class FakeClient {
+    /// What `SetDiscoveryFilter` has set, whether the client scans or not.
+    struct Filter {
+        var transport = Transport.any
+        /// The parts that the radio does not apply.
+        var rssi: Int?
+        var pathloss: Int?
+        var hasServices = false
+    }
+
+    var filter = Filter()
+    /// Whether it has a discovery session.
+    var isDiscovering = false
+    /// Whether its name has left the bus. The calls that are being carried out have no answer then.
+    var hasLeft = false
+    /// The paths of the characteristics whose `StartNotify` has no answer yet.
+    var pendingStarts: Set<String> = []
+    /// The characteristics whose notifications it has switched on.
+    var notifying: Set<AttributeID> = []
+    /// The roots at which it has registered monitors, and the monitors that are active, by their paths.
+    var monitorRoots: Set<String> = []
+    var monitors: [String: FakeMonitor] = [:]
+
+    /// Returns its monitors, which it no longer has.
+    func takeMonitors() -> [FakeMonitor] {
+        defer { (monitorRoots, monitors) = ([], [:]) }
+        return Array(monitors.values)
+    }
+}
+
+/// What the clients with a discovery session ask for together.
+struct FakeDiscovery {
+    /// Every transport that one of them has asked for. (The rest of a filter is left to the client, which filters
+    /// again.)
+    let filter: DiscoveryFilter
+    /// The limit below which the kernel drops advertisements; nil if a client has none.
+    let minimumRSSI: Int?
+    /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
+    let showsSmallChanges: Bool
+
+    /// Nil if no client has a session.
+    init?(_ filters: [FakeClient.Filter]) {
+        guard let first = filters.first else { return nil }
+        let isSame = filters.allSatisfy { $0.transport == first.transport }
+        filter = DiscoveryFilter(transport: isSame ? first.transport : .any)
+        minimumRSSI = filters.contains { $0.rssi == nil } ? nil : filters.compactMap(\.rssi).min()
+        showsSmallChanges = filters.contains { $0.rssi != nil || $0.pathloss != nil }
+    }
+}
