@@ -35,6 +35,7 @@ private struct SimulatedPeer: SimulatedStrapPeer {
     func stopBluetooth() async { await radio.stop() }
     func restartBluetooth() async { await radio.restart() }
     func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }
+    func setBlocked(_ isBlocked: Bool) async { await radio.setBlocked(isBlocked) }
     func unplug() async { await radio.setPresent(false) }
     func plug() async { await radio.setPresent(true) }
 }
