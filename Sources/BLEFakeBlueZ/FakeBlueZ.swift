@@ -128,6 +128,8 @@ public actor FakeBlueZ {
     var writeSockets: [AttributeID: PacketSocket] = [:]
     /// The characteristics whose `AcquireNotify` was lost with its link.
     var unmadeSockets: Set<AttributeID> = []
+    /// The devices with a bond, while there is no daemon or no adapter.
+    var stored: [FakeDevice] = []
     /// What is exported, by path and interface, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
     /// The times between the end of a device's link and the next `Connect`.
@@ -266,6 +268,7 @@ public actor FakeBlueZ {
     /// Shows the adapter on the bus.
     func join(_ session: BusSession) async {
         self.session = session
+        if isPresent { showStored() }
         // As `AutoEnable` has it, unless it is blocked.
         isPowered = !isBlocked
         if isPresent { await radio.setPowered(isPowered, adapter: name) }
@@ -325,7 +328,7 @@ public actor FakeBlueZ {
         pendingStarts = []
         (transports, limits, serviceFilters, writing) = ([:], [:], [], [])
         (pairings, lastPairing) = ([:], nil)
-        devices.removeAll()
+        stored += devices.removeAll().values.compactMap(\.stored)
         // Its answers go nowhere, but what waits for them ends.
         release()
         try? await backend.stopDiscovery()
@@ -373,6 +376,12 @@ public actor FakeBlueZ {
         (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
         show(device)
         tellMonitors(device.path, advertisement)
+    }
+
+    /// Shows the devices that were stored when the daemon ended, or the adapter was taken out.
+    func showStored() {
+        for device in stored { show(device) }
+        stored = []
     }
 
     /// A device that was not known gets its object.

@@ -94,6 +94,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case passkeysAreShown
     case numbersAreCompared
     case weakPairingDoesNotOpenSealedAttributes
+    case bondsOutlastLinksAndRestarts
     case cancelledPairingLeavesNothing
     case deadlineEndsAPairing
     case linkLossEndsAPairing
@@ -210,6 +211,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .passkeysAreShown: try await contract.shownPasskey()
         case .numbersAreCompared: try await contract.comparison()
         case .weakPairingDoesNotOpenSealedAttributes: try await contract.weakPairing()
+        case .bondsOutlastLinksAndRestarts: try await contract.bondedReturn()
         case .cancelledPairingLeavesNothing: try await contract.cancelledPairing()
         case .deadlineEndsAPairing: try await contract.pairingDeadline()
         case .linkLossEndsAPairing: try await contract.pairingLinkLoss()

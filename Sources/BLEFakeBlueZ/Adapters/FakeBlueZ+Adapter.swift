@@ -55,11 +55,13 @@ extension FakeBlueZ {
         if isPresent {
             isPowered = !isBlocked
             await radio.setPowered(isPowered, adapter: name)
-            return showAdapter()
+            showAdapter()
+            return showStored()
         }
         discoverers = []
         (monitors, monitorRoots) = ([:], [])
         await endServing()
+        stored += devices.values.compactMap(\.stored)
         for device in devices.values {
             device.connecting?.cancel()
             device.pairing?.cancel()
