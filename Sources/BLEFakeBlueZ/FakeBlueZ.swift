@@ -121,6 +121,8 @@ public actor FakeBlueZ {
     var writeSockets: [AttributeID: FakeWriteSocket] = [:]
     /// The characteristics whose `AcquireNotify` was lost with its link.
     var unmadeSockets: Set<AttributeID> = []
+    /// The devices with a bond, while there is no daemon or no adapter.
+    var stored: [FakeDevice] = []
     /// What is exported, by path and interface, for the bus thread.
     nonisolated let exports = Mutex<[String: UInt32]>([:])
     /// The shortest time between the end of a device's link and the next `Connect`; nil before the first.
@@ -256,6 +258,7 @@ public actor FakeBlueZ {
     /// Shows the adapter on the bus.
     func join(_ session: BusSession) async {
         self.session = session
+        if isPresent { showStored() }
         // As `AutoEnable` has it, unless it is blocked.
         isPowered = !isBlocked
         guard isPresent else { return }
@@ -318,7 +321,7 @@ public actor FakeBlueZ {
         }
         (unmadeSockets, writing) = ([], [])
         pairings = [:]
-        devices.removeAll()
+        stored += devices.removeAll().values.compactMap(\.stored)
         // Its answers go nowhere, but what waits for them ends.
         release()
         try? await backend.stopDiscovery()
@@ -371,6 +374,12 @@ public actor FakeBlueZ {
         (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
         show(device)
         tellMonitors(device.path, advertisement)
+    }
+
+    /// Shows the devices that were stored when the daemon ended, or the adapter was taken out.
+    func showStored() {
+        for device in stored { show(device) }
+        stored = []
     }
 
     /// A device that was not known gets its object.

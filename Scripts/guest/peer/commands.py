@@ -147,6 +147,14 @@ class Commands(CommandSet):
         """rename NAME: changes the name, which may have spaces, in advertisements and in the generic access service."""
         await self.strap.rename(' '.join(words))
 
+    async def do_services(self, arrangement: str) -> None:
+        """services original|added|removed|moved: changes the strap's services, and waits until the centrals have
+        confirmed the indication: original, as at the start; added, with a service …0020 after the others; removed,
+        without the echo service; moved, with …0020 before the echo service, whose handles change."""
+        if arrangement not in self.strap.arrangements:
+            raise CommandError(f'the arrangements are {", ".join(self.strap.arrangements)}')
+        await self.strap.arrange(arrangement)
+
     # --- values ---
 
     async def do_hr(self, beats: str) -> None:
@@ -189,9 +197,9 @@ class Commands(CommandSet):
         return self.strap.echo.gate.waiting
 
     async def do_reset(self) -> None:
-        """reset: restores the state at the start: nothing written, no bond, heart rate 72, the first name, advertising,
-        received at -50 dBm. Held requests are answered, later ones are held. The lock forgets and counts from 0. Links
-        stay."""
+        """reset: restores the state at the start: nothing written, no bond, heart rate 72, the first name and services,
+        advertising, received at -50 dBm. Held requests are answered, later ones are held. The lock forgets and counts
+        from 0. Links stay."""
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()

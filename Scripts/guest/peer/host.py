@@ -4,14 +4,29 @@ hci1."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 
 from bumble.transport import open_transport
-from bumble.transport.common import Transport
+from bumble.transport.common import StreamPacketSink, Transport
 
 from air import Air, LowEnergyController
 
 ADDRESS, SECOND_ADDRESS = 'C0:FF:EE:00:00:01', 'C0:FF:EE:00:00:02'
 """The controllers' public addresses."""
+
+
+class KernelSink:
+    """Gives packets to the kernel. It refuses those of a controller that it has closed without a word, as it does while a
+    kill switch blocks it; they are lost. (bumble's own sink closes /dev/vhci then, which unplugs the controller.)"""
+
+    def __init__(self, transport: Transport) -> None:
+        assert isinstance(transport.sink, StreamPacketSink)
+        self._descriptor: int = transport.sink.transport.get_extra_info('pipe').fileno()
+
+    def on_packet(self, packet: bytes) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._descriptor, packet)
 
 
 class Adapter:
@@ -39,7 +54,11 @@ class Adapter:
             raise RuntimeError('the controller is plugged in already')
         self._transport = await open_transport('vhci')
         self._controller = kind(
-            self._name, self._transport.source, self._transport.sink, self._air, public_address=self._address
+            self._name,
+            self._transport.source,
+            KernelSink(self._transport),
+            self._air,
+            public_address=self._address,
         )
 
     async def unplug(self) -> None:

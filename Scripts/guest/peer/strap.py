@@ -141,7 +141,8 @@ class EchoService(Service):
     …0009  read                  "sealed", only on an authenticated link
     ====== ===================== =======================================================
 
-    It includes a secondary service, …0010, with the characteristic …0011, which reads as "included".
+    It includes a secondary service, …0010, with the characteristic …0011, which reads as "included". A service of its
+    own, …0020, which the strap has only in some arrangements, has the characteristic …0021, which reads as "added".
     """
 
     UUID_FORMAT = '6E40{:04X}-B5A3-F393-E0A9-E50E24DCCA9E'
@@ -154,6 +155,7 @@ class EchoService(Service):
         self.included = Service(
             self._uuid(0x10), [Characteristic(self._uuid(0x11), READ, READABLE, b'included')], primary=False
         )
+        self.addition = Service(self._uuid(0x20), [Characteristic(self._uuid(0x21), READ, READABLE, b'added')])
         self.note: Characteristic[bytes] = Characteristic(
             self._uuid(7),
             READ | WRITE | EXTENDED,
@@ -262,7 +264,15 @@ class Strap(Peripheral):
         battery = BatteryService(lambda _: BATTERY_LEVEL)
         # The included service first: otherwise bumble would put it between the attributes of the service that includes
         # it.
-        self.device.add_services([self.heart, battery, self._information(), self.echo.included, self.echo])
+        self.arrangements: dict[str, list[Service]] = {
+            'original': [self.echo.included, self.echo],
+            'added': [self.echo.included, self.echo, self.echo.addition],
+            'removed': [],
+            'moved': [self.echo.addition, self.echo.included, self.echo],
+        }
+        self.device.add_services([self.heart, battery, self._information()])
+        self._lasting = len(self.device.gatt_server.services)
+        self.device.add_services(self.arrangements['original'])
         self._take_parts()
         accept_channels(self.device)
 
@@ -291,6 +301,36 @@ class Strap(Peripheral):
             GATT_DEVICE_INFORMATION_SERVICE,
             [Characteristic(uuid, READ, READABLE, value) for uuid, value in DESCRIPTION.items()],
         )
+
+    # --- services ---
+
+    async def arrange(self, arrangement: str) -> None:
+        """Changes the services, as an update of the firmware does: `original`; `added` has another service after the
+        others; `removed` lacks the echo service; in `moved`, the other service comes before the echo service, whose
+        handles change. Then indicates Service Changed to the centrals that have switched it on, and waits until they
+        have confirmed it (Core Specification, volume 3, part G, section 7.1). The database hash follows by itself."""
+        server = self.device.gatt_server
+        present, wanted = server.services[self._lasting :], self.arrangements[arrangement]
+        kept = 0
+        while kept < min(len(present), len(wanted)) and present[kept] is wanted[kept]:
+            kept += 1
+        if kept == len(present) == len(wanted):
+            return
+        first = present[kept].handle if kept < len(present) else server.next_handle()
+        last = len(server.attributes)
+        # bumble gives a new attribute the handle after the number of attributes, so only the last ones can go.
+        del server.attributes[first - 1 :]
+        del server.services[self._lasting + kept :]
+        server.attributes_by_handle.clear()
+        for switches in server.subscribers.values():
+            for handle in [handle for handle in switches if handle >= first]:
+                del switches[handle]
+        self.device.add_services(wanted[kept:])
+        affected = struct.pack('<HH', first, max(last, len(server.attributes)))
+        generic = self.device.gatt_service
+        assert generic and generic.service_changed_characteristic
+        for connection in self.subscribers(generic.service_changed_characteristic):
+            await self._indicate(connection, generic.service_changed_characteristic, affected)
 
     async def start(self) -> None:
         """Turns the strap on: it advertises, and measures a heart rate."""
@@ -402,8 +442,9 @@ class Strap(Peripheral):
             await self.device.keystore.delete_all()
 
     async def reset(self) -> None:
-        """Restores the strap's state at the start: nothing written, no bond, the first heart rate and name,
+        """Restores the strap's state at the start: nothing written, no bond, the first heart rate, name and services,
         advertising. Held requests are answered, later ones are held. Links stay."""
+        await self.arrange('original')
         self.pairing.set_method('just-works')
         await self.forget()
         self.echo.written = self.echo.noted = b''

@@ -230,6 +230,38 @@ extension Contract {
         }
     }
 
+    /// A bond outlasts links, Bluetooth and centrals, and nobody is asked again.
+    func bondedReturn() async throws {
+        let user = PairingUser()
+        try await withPairing(.comparison, .prompting(user, capability: .displayYesNo)) { strap in
+            let central = strap.central
+            try await strap.pair()
+            let ends: [() async throws -> Void] = [strap.disconnect, peer.disconnect, peer.loseLink]
+            for end in ends {
+                #expect(try await strap.read(EchoStrap.sealed) == Array("sealed".utf8))
+                try await end()
+                try await until(.disconnected, strap)
+            }
+            var states = await central.adapterStates().makeAsyncIterator()
+            try await peer.stopBluetooth()
+            while try await states.next() != .resetting {}
+            try await peer.restartBluetooth()
+            while try await states.next() != .poweredOn {}
+            #expect(try await strap.isPaired)
+            #expect(try await strap.read(EchoStrap.sealed) == Array("sealed".utf8))
+            #expect(await central.knownPeripherals().contains { $0.id == strap.id })
+            try await strap.disconnect()
+            // Another central of this machine has the bond as well.
+            try await withCentral(pairing: .prompting(user, capability: .displayYesNo)) { later in
+                let same = later.peripheral(strap.id)
+                let value = try await same.read(EchoStrap.sealed)
+                #expect(value == Array("sealed".utf8))
+            }
+            #expect(await user.events.filter { $0 != .ended } == [.confirm])
+            #expect(try await peer.bonds() == 1)
+        }
+    }
+
     func pairingDeadline() async throws {
         try await withPairing(.unanswered) { strap in
             let error = await error { try await strap.pair(timeout: .seconds(2)) }

@@ -40,6 +40,113 @@ extension Contract {
         }
     }
 
+    /// Reads the events of a scan until it waits for `reason` and has lost the strap.
+    private func untilWaiting(
+        _ events: inout DiscoveryEvents.Iterator, for reason: BLEError.Code, losing strap: Peripheral
+    ) async throws {
+        var reasons: [BLEError.Code] = []
+        var isLost = false
+        while reasons.last != reason || !isLost, let event = try await events.next() {
+            switch event {
+            case .waiting(let error): reasons.append(error.code)
+            case .lost(strap): isLost = true
+            case .found, .updated, .lost: break
+            }
+        }
+        // An adapter may be switched off before it is unplugged.
+        #expect(reasons.filter { $0 != .poweredOff || reason == .poweredOff } == [reason])
+    }
+
+    private func untilFound(_ strap: Peripheral, _ events: inout DiscoveryEvents.Iterator) async throws {
+        while let event = try await events.next() {
+            if case .found(let discovery) = event, discovery.peripheral == strap { return }
+        }
+    }
+
+    /// Something that keeps scans waiting.
+    private struct Obstacle {
+        let reason: BLEError.Code
+        let begin: () async throws -> Void
+        let end: () async throws -> Void
+    }
+
+    private var obstacles: [Obstacle] {
+        [
+            Obstacle(reason: .poweredOff) {
+                try await peer.setPowered(false)
+            } end: {
+                try await peer.setPowered(true)
+            },
+            Obstacle(reason: .poweredOff) {
+                try await peer.setBlocked(true)
+            } end: {
+                try await peer.setBlocked(false)
+            },
+            Obstacle(reason: .adapterNotFound, begin: peer.unplug, end: peer.plug),
+            Obstacle(reason: .bluetoothLost, begin: peer.stopBluetooth, end: peer.restartBluetooth),
+        ]
+    }
+
+    func waitingScans() async throws {
+        try await withCentral { central in
+            let strap = try await find(central).peripheral
+            for obstacle in obstacles {
+                let reason = obstacle.reason
+                var running = central.discoveryEvents(staleAfter: .seconds(1)).makeAsyncIterator()
+                try await untilFound(strap, &running)
+                #expect(await central.isScanning)
+                try await obstacle.begin()
+                try await untilWaiting(&running, for: reason, losing: strap)
+                #expect(await central.isScanning == false)
+                // A scan that is requested now says so first.
+                var later = central.discoveryEvents(staleAfter: nil).makeAsyncIterator()
+                let first = try await later.next()
+                let waiting: BLEError? = if case .waiting(let error)? = first { error } else { nil }
+                #expect(waiting?.code == reason, "\(String(describing: first))")
+                #expect(waiting?.remedy != nil)
+                // A call for a single result throws at once, except while Bluetooth restarts.
+                let isRestarting = reason == .bluetoothLost
+                let limit = isRestarting ? .seconds(1) : peer.timeout
+                let found = await error { _ = try await central.first(matching: .any, timeout: limit) }
+                #expect(found?.code == (isRestarting ? .timedOut : reason))
+                if isRestarting { #expect((found?.cause as? BLEError)?.code == reason) }
+                #expect(await error { _ = try await central.discoveries(for: limit) }?.code == reason)
+                try await obstacle.end()
+                try await untilFound(strap, &running)
+                try await untilFound(strap, &later)
+                while await !central.isScanning { await Task.yield() }
+            }
+        }
+    }
+
+    /// A central that starts while the adapter is off scans once it is on.
+    func startWhileOff() async throws {
+        try await peer.setPowered(false)
+        try await withCentral { central in
+            #expect(await central.adapterState == .poweredOff)
+            var events = central.discoveryEvents().makeAsyncIterator()
+            let obstacle: BLEError? = if case .waiting(let error)? = try await events.next() { error } else { nil }
+            #expect(obstacle?.code == .poweredOff)
+            try await peer.setPowered(true)
+            try await untilFound(central.peripheral(EchoStrap.id), &events)
+        }
+    }
+
+    /// A blocked adapter cannot be switched on.
+    func blockedAdapter() async throws {
+        try await withCentral { central in
+            var states = await central.adapterStates().makeAsyncIterator()
+            #expect(try await states.next() == .poweredOn)
+            try await peer.setBlocked(true)
+            #expect(try await states.next() == .poweredOff)
+            let refused = await error { try await central.setPowered(true) }
+            #expect(refused?.code == .blocked)
+            #expect(refused?.remedy != nil)
+            try await peer.setBlocked(false)
+            #expect(try await states.next() == .poweredOn)
+        }
+    }
+
     func deathOfBluetooth() async throws {
         try await withStrap { strap in
             let central = strap.central

@@ -92,4 +92,149 @@ extension Contract {
             #expect(refused?.code == .notSupported)
         }
     }
+
+    // MARK: Changed services
+
+    /// Returns the services once they meet a condition. A change may arrive in several parts.
+    private func services(
+        of strap: Peripheral, until isRight: (GATTDatabase) -> Bool
+    ) async throws -> GATTDatabase {
+        while true {
+            let services = try await strap.services()
+            if isRight(services) { return services }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    /// Changes the services, and waits until the central has reported that.
+    private func change(_ strap: Peripheral, to services: PeerServices) async throws {
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        try await peer.setServices(services)
+        while let event = try await events.next() {
+            if case .servicesChanged = event { return }
+        }
+    }
+
+    func addedServices() async throws {
+        try await withStrap { strap in
+            let before = try await strap.services()
+            var values = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
+            let writer = try await strap.packetWriter(to: EchoStrap.input)
+            try await peer.until(subscribers: 1)
+            try await change(strap, to: .added)
+            let after = try await services(of: strap) { $0[EchoStrap.addedService] != nil }
+            #expect(try await strap.read(EchoStrap.addition) == Array("added".utf8))
+            for service in before { #expect(after.contains(service), "\(service.uuid)") }
+            // What uses the others goes on, without a gap.
+            try await peer.notify([1])
+            guard case .value([1])? = try await values.next() else {
+                Issue.record("the value was expected")
+                return
+            }
+            try await writer.write([2])
+            while try await peer.written() != [2] { try Task.checkCancellation() }
+            #expect(await strap.connectionState == .connected)
+        }
+    }
+
+    func removedServices() async throws {
+        try await withStrap { strap in
+            let twin = try #require(try await strap.services()[EchoStrap.service]?[EchoStrap.twin.key.characteristic])
+            let values = try await strap.notifications(EchoStrap.output)
+            var beats = try await HeartRate(strap).measurements().events.makeAsyncIterator()
+            let stream = failing { for try await _ in values {} }
+            try await peer.until(subscribers: 1)
+            try await change(strap, to: .removed)
+            _ = try await services(of: strap) { $0[EchoStrap.service] == nil }
+            let end = await stream.value
+            #expect(end?.code == .serviceNotFound)
+            #expect(end?.peripheral == strap.id)
+            #expect(await error { _ = try await strap.read(EchoStrap.twin) }?.code == .serviceNotFound)
+            #expect(await error { _ = try await strap.read(twin.key.bytes) }?.code == .characteristicNotFound)
+            #expect(await error { try await strap.write([1], to: EchoStrap.input) }?.code == .serviceNotFound)
+            #expect(await error { _ = try await strap.notifications(EchoStrap.output) }?.code == .serviceNotFound)
+            // The others are used as before, without a gap.
+            #expect(try await Battery(strap).level() == 87)
+            for _ in 0..<3 {
+                guard case .value? = try await beats.next() else {
+                    Issue.record("a heart rate was expected")
+                    return
+                }
+            }
+            #expect(await strap.connectionState == .connected)
+            // The service comes back while connected.
+            try await change(strap, to: .original)
+            _ = try await services(of: strap) { $0[EchoStrap.included] != nil && $0[EchoStrap.service] != nil }
+            #expect(try await strap.read(EchoStrap.twin) == Array("first".utf8))
+        }
+    }
+
+    func movedServices() async throws {
+        try await withStrap { strap in
+            let before = try #require(try await strap.services()[EchoStrap.service])
+            let twin = try #require(before[EchoStrap.twin.key.characteristic])
+            let control = try #require(before[EchoStrap.controlPoint.key.characteristic])
+            var values = try await strap.notifications(EchoStrap.output).events.makeAsyncIterator()
+            let atHandle = try await strap.notifications(control.key.bytes)
+            let stream = failing { for try await _ in atHandle {} }
+            try await peer.until(subscribers: 1)
+            try await change(strap, to: .moved)
+            let after = try await services(of: strap) { Self.isMoved($0, before) }
+            #expect(after[EchoStrap.service]?.map(\.uuid) == before.map(\.uuid))
+            // A handle may be another attribute's by now, so it is not used for what it was before.
+            #expect(await error { _ = try await strap.read(twin.key.bytes) }?.code == .characteristicNotFound)
+            let end = await stream.value
+            #expect(Self.absences.contains(end?.code), "\(String(describing: end))")
+            #expect(try await strap.read(EchoStrap.twin) == Array("first".utf8))
+            #expect(try await strap.read(EchoStrap.extra) == Array("included".utf8))
+            #expect(try await strap.read(EchoStrap.addition) == Array("added".utf8))
+            var later = try await strap.notifications(EchoStrap.output).makeAsyncIterator()
+            try await peer.until(subscribers: 1)
+            try await peer.notify([2])
+            #expect(try await later.next() == [2])
+            // What was subscribed by its type continues at the new handle, after a gap. It ends if the stack removes
+            // the service before it shows it at its new handles, as bluetoothd does.
+            var hasGap = false
+            do {
+                while let event = try await values.next() {
+                    guard case .value(let value) = event else {
+                        hasGap = true
+                        continue
+                    }
+                    #expect(value == [2])
+                    break
+                }
+            } catch let error as BLEError where Self.absences.contains(error.code) {}
+            #expect(hasGap)
+        }
+    }
+
+    private static let absences: Set<BLEError.Code?> = [.serviceNotFound, .characteristicNotFound]
+
+    /// Whether the services are those of ``PeerServices/moved``.
+    private static func isMoved(_ services: GATTDatabase, _ before: GATTService) -> Bool {
+        guard let echo = services[EchoStrap.service] else { return false }
+        return echo.handle > before.handle && echo.count == before.count && services[EchoStrap.included] != nil
+            && services[EchoStrap.addedService] != nil
+    }
+
+    func servicesOfNextLink() async throws {
+        try await withStrap { strap in
+            let before = try #require(try await strap.services()[EchoStrap.service])
+            try await strap.disconnect()
+            try await peer.until(connections: 0)
+            try await peer.setServices(.moved)
+            // A stack that remembers the services may show the former ones first.
+            _ = try await services(of: strap) { Self.isMoved($0, before) }
+            #expect(try await strap.read(EchoStrap.addition) == Array("added".utf8))
+            #expect(try await strap.read(EchoStrap.twin) == Array("first".utf8))
+            try await strap.disconnect()
+            try await peer.until(connections: 0)
+            try await peer.setServices(.removed)
+            _ = try await services(of: strap) { $0[EchoStrap.service] == nil }
+            #expect(await error { _ = try await strap.read(EchoStrap.twin) }?.code == .serviceNotFound)
+            #expect(try await Battery(strap).level() == 87)
+        }
+    }
 }

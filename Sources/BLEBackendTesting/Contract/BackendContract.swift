@@ -49,6 +49,10 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case signalStrengthOfALinkIsMeasuredOrRefused
     case connectedPeripheralsAreFoundByService
     case controlPointsAnswer
+    case addedServicesLeaveTheOthers
+    case removedServicesEndWhatUsesThem
+    case movedServicesAreFoundAgain
+    case servicesThatChangeBetweenLinksAreFoundOnTheNext
     case unansweredRequestsEnd
     case cancelledOperationsEndAndLeaveTheLink
     case deadlinesEndOperationsAndLeaveTheLink
@@ -79,6 +83,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case adaptersAreSwitchedOffAndOn
     case adaptersAreNamed
     case unknownAdaptersAreNotFound
+    case blockedAdaptersCannotBeSwitchedOn
     // Pairing
     case pairingJustWorks
     case protectedAttributesPairByThemselves
@@ -89,12 +94,15 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
     case passkeysAreShown
     case numbersAreCompared
     case weakPairingDoesNotOpenSealedAttributes
+    case bondsOutlastLinksAndRestarts
     case cancelledPairingLeavesNothing
     case deadlineEndsAPairing
     case linkLossEndsAPairing
     case trustAndBlocking
     // The stack below
     case powerOffEndsScansAndLinks
+    case scansTellWhyTheyWait
+    case centralsStartWhileTheAdapterIsOff
     case deathOfBluetoothFailsWhatIsPending
     case bluetoothIsUsableAfterRestart
     // Recovery
@@ -161,6 +169,10 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .signalStrengthOfALinkIsMeasuredOrRefused: try await contract.signalStrength()
         case .connectedPeripheralsAreFoundByService: try await contract.connectedByService()
         case .controlPointsAnswer: try await contract.controlPoint()
+        case .addedServicesLeaveTheOthers: try await contract.addedServices()
+        case .removedServicesEndWhatUsesThem: try await contract.removedServices()
+        case .movedServicesAreFoundAgain: try await contract.movedServices()
+        case .servicesThatChangeBetweenLinksAreFoundOnTheNext: try await contract.servicesOfNextLink()
         case .unansweredRequestsEnd: try await contract.unansweredRequests()
         case .cancelledOperationsEndAndLeaveTheLink: try await contract.cancelledOperations()
         case .deadlinesEndOperationsAndLeaveTheLink: try await contract.deadlines()
@@ -189,6 +201,7 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .adaptersAreSwitchedOffAndOn: try await contract.switchedAdapter()
         case .adaptersAreNamed: try await contract.namedAdapter()
         case .unknownAdaptersAreNotFound: try await contract.unknownAdapter()
+        case .blockedAdaptersCannotBeSwitchedOn: try await contract.blockedAdapter()
         case .pairingJustWorks: try await contract.justWorks()
         case .protectedAttributesPairByThemselves: try await contract.pairingByReading()
         case .refusedPairingFailsTheOperation: try await contract.refusedPairingByReading()
@@ -198,11 +211,14 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         case .passkeysAreShown: try await contract.shownPasskey()
         case .numbersAreCompared: try await contract.comparison()
         case .weakPairingDoesNotOpenSealedAttributes: try await contract.weakPairing()
+        case .bondsOutlastLinksAndRestarts: try await contract.bondedReturn()
         case .cancelledPairingLeavesNothing: try await contract.cancelledPairing()
         case .deadlineEndsAPairing: try await contract.pairingDeadline()
         case .linkLossEndsAPairing: try await contract.pairingLinkLoss()
         case .trustAndBlocking: try await contract.settings()
         case .powerOffEndsScansAndLinks: try await contract.powerOff()
+        case .scansTellWhyTheyWait: try await contract.waitingScans()
+        case .centralsStartWhileTheAdapterIsOff: try await contract.startWhileOff()
         case .deathOfBluetoothFailsWhatIsPending: try await contract.deathOfBluetooth()
         case .bluetoothIsUsableAfterRestart: try await contract.restart()
         case .maintainedLinkOutlastsTheLossOfTheLink:

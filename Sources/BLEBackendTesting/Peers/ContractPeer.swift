@@ -35,6 +35,9 @@ public protocol ContractPeer: Sendable {
     func hold() async throws
     /// Answers the held requests and all later ones.
     func release() async throws
+    /// Replaces the services of the peripheral, and tells the connected centrals that they have changed (Service
+    /// Changed).
+    func setServices(_ services: PeerServices) async throws
     /// Sets the pairing method of the peripheral.
     func setPairing(_ pairing: PeerPairing) async throws
     /// Enters a number as the peripheral's user, for ``PeerPairing/keyboard``.
@@ -45,7 +48,7 @@ public protocol ContractPeer: Sendable {
     func bonds() async throws -> Int
     /// Removes the peripheral's bonds. The machine keeps its half.
     func loseBonds() async throws
-    /// Restores the initial state, without a bond on the peripheral's side.
+    /// Restores the initial state, with the original services, and without a bond on the peripheral's side.
     func reset() async throws
     /// Returns when the peripheral has the given number of links.
     func until(connections: Int) async throws
@@ -64,6 +67,8 @@ public protocol ContractPeer: Sendable {
     /// bluetoothd has died, and a bluetoothd that starts meanwhile takes over these links.
     func restartBluetooth() async throws
     func setPowered(_ isPowered: Bool) async throws
+    /// Blocks the adapter, like a kill switch, or unblocks it, which switches it on if it was on before.
+    func setBlocked(_ isBlocked: Bool) async throws
     /// Unplugs the adapter. Its links time out.
     func unplug() async throws
     /// Plugs in the adapter, powered on.
@@ -88,6 +93,17 @@ public enum PeerPairing: String, Sendable {
     case rejected = "reject"
     /// The peripheral does not answer.
     case unanswered = "silent"
+}
+
+/// The services of the contract's peripheral.
+public enum PeerServices: String, Sendable {
+    case original
+    /// ``EchoStrap/addedService`` follows the others.
+    case added
+    /// Without the echo service and what it includes, which are the last of the original ones.
+    case removed
+    /// ``EchoStrap/addedService`` precedes the echo service and what that includes, whose handles change.
+    case moved
 }
 
 /// The identity and the attributes of the contract's peripheral.
@@ -115,6 +131,10 @@ public enum EchoStrap {
     public static let included = uuid(0x10)
     /// A characteristic of ``included`` that reads as "included".
     public static let extra = Characteristic(uuid(0x11), service: included)
+    /// A service that the peripheral has in some ``PeerServices``.
+    public static let addedService = uuid(0x20)
+    /// The characteristic of ``addedService``, which reads as "added".
+    public static let addition = Characteristic(uuid(0x21), service: addedService)
     /// The presentation format of ``note``.
     public static let noteFormat = PresentationFormat(
         format: .utf8, exponent: 0, unit: BluetoothUUID(0x2700), description: 3)

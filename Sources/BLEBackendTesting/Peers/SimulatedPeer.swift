@@ -30,6 +30,7 @@ package struct SimulatedPeer: SimulatedStrapPeer {
     package func stopBluetooth() async { await radio.stop() }
     package func restartBluetooth() async { await radio.restart() }
     package func setPowered(_ isPowered: Bool) async { await radio.setPowered(isPowered) }
+    package func setBlocked(_ isBlocked: Bool) async { await radio.setBlocked(isBlocked) }
     package func unplug() async { await radio.setPresent(false) }
     package func plug() async { await radio.setPresent(true) }
 }

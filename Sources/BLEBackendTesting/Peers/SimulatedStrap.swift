@@ -79,9 +79,19 @@ public actor SimulatedStrap {
                 serviceUUIDs: [BluetoothUUID(0x180D), BluetoothUUID(0x180F)], manufacturerData: [0xFFFF: [1, 2, 3]],
                 serviceData: [BluetoothUUID(0x180F): [87]]),
             advertisingInterval: .milliseconds(20),
-            services: [heartRate, battery, information, included, echo],
+            services: services(.original),
             channels: channels,
             maximumATTMTU: EchoStrap.packetLength)
+    }
+
+    nonisolated func services(_ services: PeerServices) -> [ServiceDefinition] {
+        let lasting = [heartRate, battery, information]
+        return switch services {
+        case .original: lasting + [included, echo]
+        case .added: lasting + [included, echo, addition]
+        case .removed: lasting
+        case .moved: lasting + [addition, included, echo]
+        }
     }
 
     private nonisolated var channels: [ChannelDefinition] {
@@ -144,6 +154,14 @@ public actor SimulatedStrap {
                 CharacteristicDefinition(
                     BluetoothUUID(0x2A23), .read, value: [0x78, 0x56, 0, 0, 0, 0x34, 0x12, 0]),
                 CharacteristicDefinition(BluetoothUUID(0x2A50), .read, value: [1, 0xFF, 0xFF, 0x42, 0, 3, 1]),
+            ])
+    }
+
+    private nonisolated var addition: ServiceDefinition {
+        ServiceDefinition(
+            EchoStrap.addedService,
+            characteristics: [
+                CharacteristicDefinition(EchoStrap.addition.key.characteristic, .read, value: Array("added".utf8))
             ])
     }
 

@@ -41,12 +41,17 @@ extension SimulatedStrapPeer {
     public func written() async -> [UInt8] { await strap.written }
     public func hold() async { await strap.hold() }
     public func release() async { await strap.release() }
+    public func setServices(_ services: PeerServices) async { await peripheral.setServices(strap.services(services)) }
     public func setPairing(_ pairing: PeerPairing) async { await peripheral.setPairing(strap.method(pairing)) }
     public func enter(_ passkey: Passkey) async { await strap.enter(passkey) }
     public func untilAskedToPair() async { while await !peripheral.isPairing { await Task.yield() } }
     public func bonds() async -> Int { await peripheral.isPaired ? 1 : 0 }
     public func loseBonds() async { await peripheral.loseBond() }
-    public func reset() async { await strap.reset() }
+
+    public func reset() async {
+        await peripheral.setServices(strap.services(.original))
+        await strap.reset()
+    }
 
     public func until(connections: Int) async {
         while await peripheral.isConnected != (connections > 0) { await Task.yield() }

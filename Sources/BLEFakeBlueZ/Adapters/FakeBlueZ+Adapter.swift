@@ -56,11 +56,13 @@ extension FakeBlueZ {
             isPowered = !isBlocked
             await radio.setPowered(isPowered, adapter: name)
             exportAdapter()
-            return showAdapter()
+            showAdapter()
+            return showStored()
         }
         endDiscoveries()
         for client in clients.values { _ = client.takeMonitors() }
         await endServing()
+        stored += devices.values.compactMap(\.stored)
         for device in devices.values {
             device.connecting?.cancel()
             device.pairing?.cancel()

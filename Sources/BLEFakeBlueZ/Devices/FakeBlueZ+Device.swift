@@ -100,26 +100,24 @@ extension FakeBlueZ {
     /// Exports the attributes, and then sets the property that the services are resolved.
     private func resolveServices(_ id: Peripheral.ID) async {
         let link = devices[id]?.links
-        guard let database = try? await backend.discoverServices(id), var device = devices[id], device.links == link
+        guard let database = try? await backend.discoverServices(id), let former = devices[id], former.links == link
         else {
             return
         }
-        if device.database == nil {
-            device.database = database
-            // From here on they are among the managed objects.
-            devices[id]?.database = database
-            await readBattery(of: device, link)
-            device.linkPacketLength = devices[id]?.linkPacketLength
-            showAttributes(of: device)
-        } else {
-            await readBattery(of: device, link)
-        }
+        // They may have changed since the last link.
+        let kept = removeAttributes(of: former, missingFrom: database)
+        // From here on they are among the managed objects.
+        devices[id]?.database = database
+        guard let device = devices[id] else { return }
+        await readBattery(of: device, link)
+        guard let device = devices[id] else { return }
+        showAttributes(of: device, besides: kept)
         if !faults.resolvesServices { await waitWhileHanging("ServicesResolved") }
         guard devices[id]?.isConnected == true, devices[id]?.links == link else { return }
         devices[id]?.areServicesResolved = true
         await renewNotifying(id)
         var resolved: [String: DBusValue] = ["ServicesResolved": .boolean(true)]
-        if device.services != device.advertisement.serviceUUIDs, link == 1 {
+        if device.services != (link == 1 ? device.advertisement.serviceUUIDs : former.services) {
             resolved["UUIDs"] = .strings(device.services.map(\.fullDescription))
         }
         changed(device.path, BlueZ.device, resolved)
@@ -181,18 +179,25 @@ extension FakeBlueZ {
 
     /// The peripheral has told that its services have changed. Those that are as before keep their objects.
     func servicesChanged(_ id: Peripheral.ID) async {
-        guard let before = devices[id], before.isConnected, let former = before.database,
+        guard let before = devices[id], before.isConnected, before.database != nil,
             let database = try? await backend.discoverServices(id), devices[id]?.links == before.links
         else { return }
-        let unchanged = former.filter { service in database.contains { $0 == service } }
-        let kept = Set(before.attributes(of: GATTDatabase(services: unchanged)).map(\.path))
-        removeAttributes(of: before, besides: kept)
+        let kept = removeAttributes(of: before, missingFrom: database)
         devices[id]?.database = database
         guard let after = devices[id] else { return }
         showAttributes(of: after, besides: kept)
         if after.services != before.services {
             changed(after.path, BlueZ.device, ["UUIDs": .strings(after.services.map(\.fullDescription))])
         }
+    }
+
+    /// Removes the objects of the services that are not in a database as they are. Returns the paths of the others.
+    private func removeAttributes(of device: FakeDevice, missingFrom database: GATTDatabase) -> Set<String> {
+        let present = Set(database.services)
+        let unchanged = GATTDatabase(services: device.database?.services.filter(present.contains) ?? [])
+        let kept = Set(device.attributes(of: unchanged).map(\.path))
+        removeAttributes(of: device, besides: kept)
+        return kept
     }
 
     /// Removes the objects of a device's attributes, and with them what it knows of their use: requests in progress are
@@ -202,6 +207,7 @@ extension FakeBlueZ {
         let (paths, handles) = (Set(gone.map(\.path)), Set(gone.map(\.handle)))
         devices[device.id]?.lost = device.lost.filter { !paths.contains($0[1]) }
         writing.subtract(paths)
+        for handle in handles { devices[device.id]?.values[handle] = nil }
         for place in notifying where place.peripheral == device.id && handles.contains(place.handle) {
             clearNotifying(place)
             devices[device.id]?.uses[place.handle] = nil

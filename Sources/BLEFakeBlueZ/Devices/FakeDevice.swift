@@ -57,6 +57,19 @@ struct FakeDevice {
         path = Self.path(of: id, onAdapter: adapter)
     }
 
+    /// What bluetoothd knows of it after a restart. Nil if it has no bond.
+    var stored: FakeDevice? {
+        guard isPaired else { return nil }
+        let known = Advertisement(
+            localName: advertisement.localName, serviceUUIDs: services, appearance: advertisement.appearance,
+            addressType: advertisement.addressType)
+        var device = FakeDevice(id: id, advertisement: known, adapter: adapter)
+        (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
+        (device.isPaired, device.isTrusted, device.isBlocked) = (isPaired, isTrusted, isBlocked)
+        (device.identity, device.isInRange) = (identity, false)
+        return device
+    }
+
     static func path(of id: Peripheral.ID, onAdapter adapter: String) -> String {
         "\(adapter)/dev_\(String(id.rawValue.map { $0 == ":" ? "_" : $0 }))"
     }

@@ -64,7 +64,8 @@ extension SimulatedRadio {
     public func setBlocked(_ isBlocked: Bool, adapter id: String = "hci0") {
         guard isBlocked != adapter(id).isBlocked else { return }
         if isBlocked {
-            adapters[id]?.isOnUnblocked = adapter(id).isPowered
+            let isPowered = adapter(id).isPowered
+            adapters[id]?.isOnUnblocked = isPowered
             setPowered(false, adapter: id)
             adapters[id]?.isBlocked = true
         } else {

@@ -28,20 +28,32 @@ extension SimulatedRadio {
         remove(id)
     }
 
-    /// Replaces the services of a host. Centrals with a link are notified of the change. Their subscriptions remain if
-    /// services were only added.
+    /// Replaces the services of a peripheral. Centrals with a link are told of the change. Their subscriptions remain
+    /// in services that are as before, and end in the others.
     func setServices(_ services: [ServiceDefinition], _ id: DeviceID) {
         guard let device = peripherals[id] else { return }
-        let before = device.definition.services
+        let (former, attributes) = (device.attributes.database, SimulatedAttributes(services))
+        let present = Set(attributes.database.services)
+        let unchanged = Set(
+            former.services.filter(present.contains).flatMap(\.characteristics).map(\.handle))
         peripherals[id]?.definition.services = services
-        peripherals[id]?.attributes = SimulatedAttributes(services)
-        let isReplaced = services.count < before.count || zip(before, services).contains { $0.uuid != $1.uuid }
+        peripherals[id]?.attributes = attributes
         for link in device.links.values.sorted(by: { $0.number < $1.number }) {
-            if isReplaced {
-                for subscription in link.subscriptions.values { subscription.task?.cancel() }
-                link.subscriptions = [:]
+            let ended = link.subscriptions.filter { !unchanged.contains($0.key) }.sorted { $0.key < $1.key }
+            for (handle, subscription) in ended {
+                link.subscriptions[handle] = nil
+                subscription.task?.cancel()
+                subscription.drain()
             }
-            for name in names(of: device, link) { ports[link.port]?.handle(.servicesChanged(name)) }
+            for name in names(of: device, link) {
+                ports[link.port]?.handle(.servicesChanged(name))
+                for (handle, _) in ended {
+                    ports[link.port]?.handle(
+                        .notificationsEnded(
+                            AttributeID(peripheral: name, handle: handle),
+                            BLEError(.disconnected, "the peripheral's services have changed", isRetryable: true)))
+                }
+            }
         }
     }
 

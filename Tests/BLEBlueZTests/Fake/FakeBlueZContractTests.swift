@@ -46,6 +46,7 @@ struct FakePeer: SimulatedStrapPeer {
     func stopBluetooth() async { await daemon.kill() }
     func restartBluetooth() async throws { try await daemon.start() }
     func setPowered(_ isPowered: Bool) async { await daemon.setPowered(isPowered) }
+    func setBlocked(_ isBlocked: Bool) async { await daemon.setBlocked(isBlocked) }
     func unplug() async { await daemon.setPresent(false) }
     func plug() async { await daemon.setPresent(true) }
 }

@@ -45,6 +45,8 @@ struct RealPeer: ContractPeer {
     func hold() async throws { try await tell("hold") }
     func release() async throws { try await tell("release") }
 
+    func setServices(_ services: PeerServices) async throws { try await tell("services \(services.rawValue)") }
+
     func setPairing(_ pairing: PeerPairing) async throws { try await tell("pairing \(pairing.rawValue)") }
     func enter(_ passkey: Passkey) async throws { try await tell("type \(passkey.value)") }
     func untilAskedToPair() async throws { try await until("requests") { $0 > 0 } }
@@ -55,6 +57,7 @@ struct RealPeer: ContractPeer {
         try await tell("reset")
         // A check that failed while bluetoothd was stopped must not make later ones fail.
         try await run("read -r pid </run/bluez/bluetoothd.pid && kill -0 $pid || /run/bluez/start")
+        try await run("for f in /sys/class/bluetooth/hci0/rfkill*/soft; do [ ! -e $f ] || echo 0 >$f; done")
         try await endLinks()
     }
 
@@ -89,6 +92,10 @@ struct RealPeer: ContractPeer {
         try await run(
             "for i in {1..100}; do busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered) && exit; sleep 0.2; done; exit 1"
         )
+    }
+
+    func setBlocked(_ isBlocked: Bool) async throws {
+        try await run("echo \(isBlocked ? 1 : 0) > /sys/class/bluetooth/hci0/rfkill*/soft")
     }
 
     func unplug() async throws { try await tell("unplug") }

@@ -84,7 +84,8 @@ public final class ProgramOutput: Sendable {
         try await until { text in text.utf8.count { $0 == UInt8(ascii: "\n") } >= lineCount }
     }
 
-    private func until(_ isEnough: @escaping @Sendable (String) -> Bool) async throws {
+    /// Returns once the text written so far is enough. Throws ``Ended`` if the stream ends first.
+    func until(_ isEnough: @escaping @Sendable (String) -> Bool) async throws {
         try await state.until { $0.isComplete || isEnough($0.text) }
         guard isEnough(text) else { throw Ended(text: text) }
     }
