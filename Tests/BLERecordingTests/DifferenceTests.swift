@@ -78,6 +78,44 @@ import Testing
         #expect(heard([-50], name: "B").differences(from: heard([-50]), ignoring: .advertisements).isEmpty)
     }
 
+    @Test func `two changes in a long recording are two, in order`() {
+        func values(_ changed: Set<Int>) -> Recording {
+            Recording(
+                Recording.Header(stack: "Test"),
+                entries: (0..<20_000).map { number in
+                    let bytes = withUnsafeBytes(
+                        of: UInt32(changed.contains(number) ? 1_000_000 + number : number), Array.init)
+                    return entry(.value, Double(number), of: strap, handle: 3, value: bytes)
+                })
+        }
+        let found = values([3, 19_990]).differences(from: values([]))
+        #expect(found.map(\.isAdded) == [false, true, false, true])
+        #expect(found.map(\.time) == [.seconds(3), .seconds(3), .seconds(19_990), .seconds(19_990)])
+    }
+
+    @Test func `a signal strength is no difference`() {
+        func strength(_ value: Int) -> Recording {
+            var reply = entry(.reply, 1, call: 1)
+            reply.number = value
+            return Recording(
+                Recording.Header(stack: "Test"), entries: [entry(.signalStrength, 0, call: 1, of: strap), reply])
+        }
+        #expect(strength(-50).differences(from: strength(-60)).isEmpty)
+    }
+
+    @Test func `what a host serves and advertises, and what a scan looks for, are told`() {
+        func served(_ name: String, _ uuid: BluetoothUUID) -> Recording {
+            var (register, advertise, scan) = (
+                entry(.register, 0, call: 1), entry(.advertise, 1, call: 2), entry(.scan, 2)
+            )
+            register.services = GATTDatabase(services: [GATTService(uuid: uuid, handle: 1, characteristics: [])])
+            advertise.advertisement = Advertisement(localName: name)
+            scan.filter = DiscoveryFilter(services: [uuid])
+            return Recording(Recording.Header(stack: "Test"), entries: [register, advertise, scan])
+        }
+        #expect(served("A", .battery).differences(from: served("B", .heartRate)).count == 6)
+    }
+
     @Test func `long recordings that have nothing in common are compared in a moment`() {
         func values(_ start: Int) -> Recording {
             Recording(

@@ -32,6 +32,8 @@ import Testing
     }
 
     @Test(arguments: [
+        #"{"at":1,"what":"read","offset":-1}"#,
+        #"{"at":1,"what":"reply","services":{"services":[{"uuid":"180f","handle":2,"isPrimary":true,"characteristics":[],"includedHandles":[]},{"uuid":"180f","handle":2,"isPrimary":true,"characteristics":[],"includedHandles":[]}]}}"#,
         #"{"at":-1,"what":"connect"}"#, #"{"at":1e300,"what":"connect"}"#, #"{"what":"connect"}"#,
         #"{"at":1,"what":"dance"}"#, #"{"at":1,"what":"value","value":"0g"}"#,
         #"{"at":1,"what":"value","handle":70000}"#,
@@ -70,6 +72,29 @@ import Testing
         #expect(recording.lines == text)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+    }
+
+    @Test func `a file that others could read becomes this user's, and keeps its content until a backend starts`()
+        async throws
+    {
+        let path = path()
+        try Data("before".utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let unused = try Recorder(path: path)
+        try await unused.close()
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "before")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let recorder = try Recorder(path: path)
+        let world = try await RecordedWorld(recorder)
+        await world.central.shutDown()
+        try await recorder.close()
+        #expect(try !Recording(lines: Data(contentsOf: URL(filePath: path))).entries.isEmpty)
+    }
+
+    @Test func `a recording that ends without a line feed is whole`() throws {
+        #expect(try recording(header + #"{"at":1,"what":"connect"}"#).entries.count == 1)
     }
 
     @Test func `a file that cannot be written is said at once`() throws {

@@ -38,6 +38,20 @@ import Testing
         #expect(redacted.differences(from: recording.redacted([.addresses, .names])).isEmpty)
     }
 
+    @Test func `an address in the text of an error is replaced in every form`() {
+        let error = BLEError(
+            .failed, "no answer of /org/bluez/hci0/dev_A4_C1_38_11_22_33, a4:c1:38:11:22:33 or A4-C1-38-11-22-34",
+            cause: BLEError(.failed, "x", peripheral: "A4:C1:38:11:22:33"))
+        let recording = Recording(
+            Recording.Header(stack: "Test"),
+            entries: [RecordedEntry(.linkEnded, peripheral: "A4:C1:38:11:22:33", error: error)])
+        let found = recording.redacted(.addresses).entries[0].error
+        #expect(
+            found?.message
+                == "no answer of /org/bluez/hci0/dev_C0:00:00:00:00:01, C0:00:00:00:00:01 or C0:00:00:00:00:02")
+        #expect((found?.cause as? BLEError)?.peripheral == "C0:00:00:00:00:01")
+    }
+
     @Test func `values keep their lengths alone`() async throws {
         let redacted = try await recording().redacted(.values)
         let values = redacted.entries.compactMap(\.value)

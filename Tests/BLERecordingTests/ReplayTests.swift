@@ -207,9 +207,60 @@ import Testing
         await again.central.shutDown()
     }
 
+    @Test func `a later link has the services that it had`() async throws {
+        let recorder = Recorder()
+        let world = try await RecordedWorld(recorder)
+        let battery = await world.radio.add(.battery(level: 90))
+        for try await found in world.central.discoveries() where found.peripheral.id == battery.id { break }
+        let peripheral = world.central.peripheral(battery.id)
+        #expect(try await peripheral.services().map(\.uuid) == [.battery])
+        await world.clock.run(for: .seconds(1))
+        await battery.dropLink()
+        await battery.setServices([ServiceDefinition(Self.sensor, characteristics: [])])
+        await world.clock.run(for: .seconds(1))
+        #expect(try await peripheral.services().map(\.uuid) == [Self.sensor])
+        await world.central.shutDown()
+
+        let clock = ManualClock()
+        let radio = try await SimulatedRadio(replaying: recorder.recording, clock: clock)
+        let again = try await RecordedWorld(Recorder(), on: radio, clock: clock)
+        for try await found in again.central.discoveries() where found.peripheral.id == battery.id { break }
+        let replayed = again.central.peripheral(battery.id)
+        #expect(try await replayed.services().map(\.uuid) == [.battery])
+        await clock.run(for: .seconds(2))
+        #expect(try await replayed.services().map(\.uuid) == [Self.sensor])
+        await again.central.shutDown()
+    }
+
+    @Test func `a radio that was off at first is, and one that was only mentioned is not there`() async throws {
+        var off = RecordedEntry(.adapterState, at: .milliseconds(50))
+        off.text = AdapterState.poweredOff.rawValue
+        let recording = Recording(
+            Recording.Header(stack: "Test"),
+            entries: [off, RecordedEntry(.unpair, call: 1, peripheral: "F0:00:00:00:00:09")])
+        let radio = try await SimulatedRadio(replaying: recording, clock: ManualClock())
+        let central = try await Central(backend: .simulated(radio), configuration: .quiet())
+        #expect(await central.adapterState == .poweredOff)
+        await radio.setPowered(true)
+        let found = try await central.discoveries(for: .milliseconds(1)).reduce(into: 0) { count, _ in count += 1 }
+        #expect(found == 0)
+        await central.shutDown()
+    }
+
+    @Test func `a radio that is no longer used is gone, with its recording`() async throws {
+        let (recording, _) = try await recorded()
+        weak var radio: SimulatedRadio?
+        do {
+            let replaying = try await SimulatedRadio(replaying: recording, clock: ManualClock())
+            radio = replaying
+            #expect(radio != nil)
+        }
+        await until { radio == nil }
+    }
+
     @Test func `an id that is no address cannot be replayed`() async throws {
         let recording = Recording(
-            Recording.Header(stack: "Other"), entries: [RecordedEntry(.connect, call: 1, peripheral: "strap")])
+            Recording.Header(stack: "Other"), entries: [RecordedEntry(.advertisement, peripheral: "strap")])
         let error = await #expect(throws: BLEError.self) { _ = try await SimulatedRadio(replaying: recording) }
         #expect(error?.code == .invalidArgument)
     }

@@ -110,7 +110,7 @@ extension Contract {
     // MARK: Writers
 
     /// Returns when the last value written to the peripheral is this one.
-    private func until(written value: [UInt8]) async throws {
+    func until(written value: [UInt8]) async throws {
         while try await peer.written() != value {
             try Task.checkCancellation()
             await Task.yield()

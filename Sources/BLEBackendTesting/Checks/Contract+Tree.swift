@@ -150,7 +150,7 @@ extension Contract {
                 return
             }
             try await writer.write([2])
-            while try await peer.written() != [2] { try Task.checkCancellation() }
+            try await until(written: [2])
             #expect(await strap.connectionState == .connected)
         }
     }

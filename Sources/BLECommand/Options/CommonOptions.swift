@@ -44,6 +44,9 @@ struct CommonOptions: ParsableArguments {
         guard replay == nil || (adapter == nil && bus == nil) else {
             throw ValidationError("--replay needs no Bluetooth: remove --adapter and --bus.")
         }
+        guard replay == nil || replay != record else {
+            throw ValidationError("--replay and --record are the same file.")
+        }
     }
 
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
@@ -103,20 +106,19 @@ struct CommonOptions: ParsableArguments {
     /// Creates a host according to the options.
     ///
     /// - Parameter pairing: answers the pairings that centrals begin. Nil if another program answers them.
-    func makeHost(pairing: PairingAgent? = nil, recorder: Recorder? = nil) async throws -> PeripheralHost {
+    func makeHost(
+        pairing: PairingAgent? = nil, recorder: Recorder? = nil, shares: Bool = true
+    ) async throws -> PeripheralHost {
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))
         func host(_ backend: some PeripheralBackend) async throws -> PeripheralHost {
             guard let recorder else { return try await PeripheralHost(backend: backend, configuration: configuration) }
             return try await PeripheralHost(backend: .recording(backend, to: recorder), configuration: configuration)
         }
-        guard replay == nil else {
-            throw ValidationError("--replay has peripherals, and no centrals that could use this one: remove it.")
-        }
         switch backend {
         case .bluez: return try await host(.bluez(adapter: adapter, bus: bus))
         case .simulated:
-            if let shared = SharedRadio.address {
+            if shares, let shared = SharedRadio.address {
                 return try await host(.bluez(adapter: adapter ?? SharedRadio.hostAdapter, bus: shared))
             }
             return try await host(

@@ -52,25 +52,30 @@ enum Session {
                 result = .failure(error)
             }
             await Task { await output.progress.during("Disconnecting") { await central.shutDown() } }.value
-            try await end(result, recorder)
+            try await end(result, recorder, output)
         }
     }
 
     /// Runs the work with a host, which serves and advertises.
+    ///
+    /// - Parameter shares: whether a simulated radio is that of other commands.
     static func serve(
-        _ options: CommonOptions, pairing: PairingAgent? = nil,
+        _ options: CommonOptions, pairing: PairingAgent? = nil, shares: Bool = true,
         _ work: @escaping @Sendable (PeripheralHost, Output) async throws -> Void
     ) async throws {
         let output = Output(json: options.json)
         try await finish(output) {
+            guard options.replay == nil else {
+                throw ValidationError("A recording has no centrals for what is served: remove --replay.")
+            }
             let recorder = try options.makeRecorder()
             // Others of this user find what the first of them serves.
-            let isFirst = options.backend == .simulated && SharedRadio.address == nil
+            let isFirst = options.backend == .simulated && shares && SharedRadio.address == nil
             let radio = isFirst ? try await SharedRadio.start(CommonOptions.logger(verbose: options.verbose)) : nil
             if radio != nil { output.note("other commands find it: --backend simulated") }
             defer { withExtendedLifetime(radio) {} }
             let host = try await output.progress.during("Starting Bluetooth") {
-                try await options.makeHost(pairing: pairing, recorder: recorder)
+                try await options.makeHost(pairing: pairing, recorder: recorder, shares: shares)
             }
             let result: Result<Void, any Error>
             do {
@@ -79,16 +84,20 @@ enum Session {
                 result = .failure(error)
             }
             await Task { await host.shutDown() }.value
-            try await end(result, recorder)
+            try await end(result, recorder, output)
         }
     }
 
     /// Completes the recording, and returns or throws what the work did. The work's error comes first.
-    private static func end(_ result: Result<Void, any Error>, _ recorder: Recorder?) async throws {
+    private static func end(
+        _ result: Result<Void, any Error>, _ recorder: Recorder?, _ output: Output
+    ) async throws {
         do {
             // In a task of its own, because this one may be cancelled.
             try await Task { try await recorder?.close() }.value
         } catch {
+            // The work's own error decides about the status.
+            if case .failure = result, let error = error as? BLEError { output.note(error.message) }
             try result.get()
             throw error
         }

@@ -53,34 +53,97 @@ extension Recording {
     }
 
     /// The number of steps between which the shortest list of differences is looked for. It costs up to their square.
-    private static let searched = 4000
+    private static let searched = 2000
 
     private static func differences(
         _ subject: DeviceID?, _ old: [Story.Step], _ new: [Story.Step]
     ) -> [RecordingDifference] {
-        var start = 0
-        while start < min(old.count, new.count), old[start].text == new[start].text { start += 1 }
-        var end = 0
-        while end < min(old.count, new.count) - start,
-            old[old.count - 1 - end].text == new[new.count - 1 - end].text
-        {
-            end += 1
-        }
-        let (before, after) = (old[start..<old.count - end], new[start..<new.count - end])
-        func made(_ step: Story.Step, isAdded: Bool) -> RecordingDifference {
-            RecordingDifference(isAdded: isAdded, peripheral: subject, time: step.time, text: step.text)
-        }
-        guard max(before.count, after.count) <= searched else {
-            return before.map { made($0, isAdded: false) } + after.map { made($0, isAdded: true) }
-        }
-        let changes = after.map(\.text).difference(from: before.map(\.text))
-        let found = changes.map { change in
-            switch change {
-            case .remove(let offset, _, _): made(before[before.startIndex + offset], isAdded: false)
-            case .insert(let offset, _, _): made(after[after.startIndex + offset], isAdded: true)
+        var found: [RecordingDifference] = []
+        func add(_ steps: ArraySlice<Story.Step>, isAdded: Bool) {
+            for step in steps {
+                found.append(
+                    RecordingDifference(isAdded: isAdded, peripheral: subject, time: step.time, text: step.text))
             }
         }
-        return found.sorted { ($0.time, $0.isAdded ? 1 : 0) < ($1.time, $1.isAdded ? 1 : 0) }
+        compare(old[...], new[...]) { removed, inserted in
+            add(removed, isAdded: false)
+            add(inserted, isAdded: true)
+        }
+        return found
+    }
+
+    /// Reports what differs, in order: what only the first has, and what the second has in its place.
+    private static func compare(
+        _ old: ArraySlice<Story.Step>, _ new: ArraySlice<Story.Step>,
+        _ report: (_ removed: ArraySlice<Story.Step>, _ inserted: ArraySlice<Story.Step>) -> Void
+    ) {
+        var (old, new) = (old, new)
+        while let one = old.first, let other = new.first, one.text == other.text {
+            old.removeFirst()
+            new.removeFirst()
+        }
+        while let one = old.last, let other = new.last, one.text == other.text {
+            old.removeLast()
+            new.removeLast()
+        }
+        guard !old.isEmpty, !new.isEmpty else {
+            if !old.isEmpty || !new.isEmpty { report(old, new) }
+            return
+        }
+        let matches = max(old.count, new.count) <= searched ? shortest(old, new) : unique(old, new)
+        guard !matches.isEmpty else { return report(old, new) }
+        var (position, other) = (old.startIndex, new.startIndex)
+        for (before, after) in matches {
+            compare(old[position..<before], new[other..<after], report)
+            (position, other) = (before + 1, after + 1)
+        }
+        compare(old[position...], new[other...], report)
+    }
+
+    /// The positions of the steps that the shortest list of differences leaves.
+    private static func shortest(_ old: ArraySlice<Story.Step>, _ new: ArraySlice<Story.Step>) -> [(Int, Int)] {
+        let changes = new.map(\.text).difference(from: old.map(\.text))
+        let removed = Set(
+            changes.removals.map { change in if case .remove(let offset, _, _) = change { offset } else { 0 } })
+        let inserted = Set(
+            changes.insertions.map { change in if case .insert(let offset, _, _) = change { offset } else { 0 } })
+        return Array(
+            zip(
+                old.indices.filter { !removed.contains($0 - old.startIndex) },
+                new.indices.filter { !inserted.contains($0 - new.startIndex) }))
+    }
+
+    /// The positions of steps that both have once, as many as are in the same order.
+    private static func unique(_ old: ArraySlice<Story.Step>, _ new: ArraySlice<Story.Step>) -> [(Int, Int)] {
+        func positions(_ steps: ArraySlice<Story.Step>) -> [String: Int?] {
+            var found: [String: Int?] = [:]
+            for index in steps.indices {
+                found.updateValue(found[steps[index].text] == nil ? index : nil, forKey: steps[index].text)
+            }
+            return found
+        }
+        let others = positions(new)
+        let pairs = positions(old).compactMap { text, index in
+            index.flatMap { index in (others[text] ?? nil).map { (index, $0) } }
+        }.sorted { $0.0 < $1.0 }
+        // The longest ascending row of the second positions: for each length, the pair with the least end, and for each
+        // pair the one before it.
+        var (ends, before) = ([Int](), [Int?](repeating: nil, count: pairs.count))
+        for (number, pair) in pairs.enumerated() {
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if pairs[ends[middle]].1 < pair.1 { low = middle + 1 } else { high = middle }
+            }
+            before[number] = low > 0 ? ends[low - 1] : nil
+            if low == ends.count { ends.append(number) } else { ends[low] = number }
+        }
+        var (row, next) = ([(Int, Int)](), ends.last)
+        while let number = next {
+            row.append(pairs[number])
+            next = before[number]
+        }
+        return row.reversed()
     }
 }
 
@@ -108,7 +171,7 @@ struct Story {
 extension Recording {
     func story(_ ignored: IgnoredDifferences) -> Story {
         var story = Story()
-        var calls: [Int: (subject: DeviceID?, position: Int)] = [:]
+        var calls: [Int: (subject: DeviceID?, position: Int, what: RecordedEntry.What)] = [:]
         // What opened a socket or a channel, and for whom.
         var openers: [Int: DeviceID?] = [:]
         var places: [DeviceID: [UInt16: String]] = [:]
@@ -135,12 +198,16 @@ extension Recording {
                 _ = story.add(
                     "value " + place(entry) + bytes(entry.value), of: entry.peripheral, at: entry.time)
             case .reply:
-                guard let call = entry.call, let (subject, position) = calls.removeValue(forKey: call) else { continue }
+                guard let call = entry.call, let (subject, position, what) = calls.removeValue(forKey: call)
+                else { continue }
                 if let id = subject, let services = entry.services { places[id] = services.places }
                 var result = entry.value.map { bytes($0) } ?? ""
-                if let number = entry.number { result += " = \(number)" }
+                if let number = entry.number, what != .signalStrength { result += " = \(number)" }
                 if let services = entry.services { result += " = " + services.summary }
-                if let state = entry.pairing { result += state.isPaired ? " = paired" : " = not paired" }
+                if let state = entry.pairing {
+                    result += state.isPaired ? " = paired" : " = not paired"
+                    result += (state.isTrusted ? ", trusted" : "") + (state.isBlocked ? ", blocked" : "")
+                }
                 if let error = entry.error { result += " ! \(error.attError.map { "\($0)" } ?? error.code.rawValue)" }
                 story.append(result, to: position, of: subject)
             case .known, .cancel, .removed: continue
@@ -150,13 +217,16 @@ extension Recording {
                 for detail in [entry.text, entry.number.map { "\($0)" }, entry.isOn.map { "\($0)" }].compactMap({ $0 })
                 where entry.what != .signalStrength { text += " " + detail }
                 if let offset = entry.offset { text += " from \(offset)" }
+                if let filter = entry.filter { text += " for " + filter.summary }
+                if let advertisement = entry.advertisement { text += " " + advertisement.summary }
+                if let services = entry.services { text += " " + services.summary }
                 text += bytes(entry.value)
                 if let error = entry.error { text += " ! \(error.code)" }
                 let isPacket = entry.what == .packetSent || entry.what == .packetReceived
                 let subject = isPacket ? entry.call.flatMap { openers[$0] } ?? nil : entry.peripheral
                 let position = story.add(text, of: subject, at: entry.time)
                 guard let call = entry.call, !isPacket else { continue }
-                calls[call] = (subject, position)
+                calls[call] = (subject, position, entry.what)
                 if entry.what == .openChannel || entry.what == .acquireWriting { openers[call] = subject }
             }
         }
@@ -192,8 +262,13 @@ extension GATTDatabase {
 
     /// The services with their characteristics, without handles.
     var summary: String {
-        map { service in "\(service.uuid)(\(service.map { "\($0.uuid)" }.joined(separator: " ")))" }
-            .joined(separator: " ")
+        map { service in
+            let characteristics = service.map { characteristic in
+                let descriptors = characteristic.descriptors.map { "/\($0.uuid)" }.joined()
+                return "\(characteristic.uuid)[\(characteristic.properties)]\(descriptors)"
+            }
+            return "\(service.uuid)(\(characteristics.joined(separator: " ")))"
+        }.joined(separator: " ")
     }
 }
 
@@ -207,6 +282,22 @@ extension Advertisement {
             "\(Hex.string([UInt8($0.key >> 8), UInt8($0.key & 0xFF)])):\(Hex.string($0.value))"
         }
         parts += serviceData.sorted { $0.key < $1.key }.map { "\($0.key):\(Hex.string($0.value))" }
+        if let txPower { parts.append("\(txPower) dBm") }
+        if let appearance { parts.append("appearance \(appearance.rawValue)") }
+        if isConnectable == false { parts.append("not connectable") }
+        parts += structures.map { "type \($0.type):\(Hex.string($0.bytes))" }
         return parts.isEmpty ? "nothing" : parts.joined(separator: " ")
+    }
+}
+
+extension DiscoveryFilter {
+    /// What it passes, on one line.
+    fileprivate var summary: String {
+        var parts = services.sorted().map { "\($0)" }
+        if let minimumRSSI { parts.append("from \(minimumRSSI) dBm") }
+        parts += manufacturers.sorted().map { "company \($0)" }
+        if transport != .le { parts.append(transport.rawValue) }
+        if isPassive { parts.append("passively") }
+        return parts.isEmpty ? "all" : parts.joined(separator: " ")
     }
 }

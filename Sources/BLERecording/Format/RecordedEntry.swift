@@ -6,6 +6,9 @@ public import BLE
 public struct RecordedEntry: Sendable {
     /// What happened.
     public enum What: String, Hashable, Codable, Sendable, CaseIterable {
+        /// The stack is started.
+        case start
+
         // Calls of a central. Each has a number (`call`), under which its reply follows.
         /// Starts to scan, with `filter`.
         case scan
@@ -79,6 +82,8 @@ public struct RecordedEntry: Sendable {
         case publishChannel
         /// Ends the link of a central.
         case endLink
+        /// A central opened the L2CAP channel `number`.
+        case acceptChannel
 
         // Calls of a central to a host, which the host answers.
         /// A central reads an attribute from `offset`. The reply has `value`.
@@ -121,6 +126,10 @@ public struct RecordedEntry: Sendable {
         case packetReceived
         /// A channel ended.
         case channelEnded
+        /// The state of a host's adapter, in `text`.
+        case hostState
+        /// Bluetooth stopped below a host.
+        case hostLost
         /// A central made a link to this machine.
         case centralConnected
         /// A central's link ended.
@@ -224,12 +233,20 @@ extension RecordedEntry: Codable {
         handle = try optional(.handle)
         value = container.contains(.value) ? try container.decodeHex(forKey: .value) : nil
         offset = try optional(.offset)
+        guard (0...512).contains(offset ?? 0) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .offset, in: container, debugDescription: "\(offset ?? 0) is not between 0 and 512")
+        }
         number = try optional(.number)
         text = try optional(.text)
         isOn = try optional(.isOn)
         filter = try optional(.filter)
         advertisement = try optional(.advertisement)
         services = try optional(.services)
+        if let services, !services.hasAscendingHandles {
+            throw DecodingError.dataCorruptedError(
+                forKey: .services, in: container, debugDescription: "the handles of the services do not ascend")
+        }
         pairing = try optional(.pairing)
         adapters = try optional(.adapters)
         properties = try optional(.properties)
@@ -271,11 +288,27 @@ extension RecordedEntry.What {
     /// Whether it happens between a host and its stack, not a central and its.
     var isOfHost: Bool {
         switch self {
-        case .register, .unregister, .notify, .indicate, .advertise, .stopAdvertising, .publishChannel, .endLink,
+        case .hostState, .hostLost, .acceptChannel, .register, .unregister, .notify, .indicate, .advertise,
+            .stopAdvertising, .publishChannel, .endLink,
             .requestRead, .requestWrite, .centralConnected, .centralDisconnected, .subscribed, .unsubscribed,
             .applicationEnded, .advertisingEnded:
             true
         default: false
+        }
+    }
+}
+
+extension GATTDatabase {
+    /// Whether each attribute has a greater handle than the one before.
+    fileprivate var hasAscendingHandles: Bool {
+        var last: UInt16 = 0
+        func isNext(_ handle: UInt16) -> Bool {
+            defer { last = handle }
+            return handle > last
+        }
+        return allSatisfy { service in
+            isNext(service.handle)
+                && service.allSatisfy { isNext($0.handle) && $0.descriptors.allSatisfy { isNext($0.handle) } }
         }
     }
 }

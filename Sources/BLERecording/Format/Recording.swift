@@ -53,9 +53,11 @@ public struct Recording: Sendable {
     /// Throws `invalidValue`, with the number of the line, for what is no recording or one of a later version.
     public init(lines: Data) throws(BLEError) {
         var lines = lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        // What follows the last line feed is empty, or was cut off.
-        if lines.count > 1 { lines.removeLast() }
         let decoder = JSONDecoder()
+        // What follows the last line feed is empty, whole, or was cut off.
+        if lines.count > 1, (try? decoder.decode(RecordedEntry.self, from: Data(lines[lines.count - 1]))) == nil {
+            lines.removeLast()
+        }
         func decode<Value: Decodable>(_ line: Data.SubSequence, _ number: Int) throws(BLEError) -> Value {
             do {
                 return try decoder.decode(Value.self, from: Data(line))

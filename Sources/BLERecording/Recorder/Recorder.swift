@@ -46,20 +46,17 @@ public final class Recorder: Sendable {
         self.limit = limit
     }
 
-    /// Creates a recorder for a file, which only this user can read. What it contained is replaced.
+    /// Creates a recorder for a file, which only this user can read. What it contained is replaced as soon as a backend
+    /// starts.
     ///
     /// Throws `recordingFailed` if the file cannot be written.
     public init(path: String) throws(BLEError) {
-        // A pipe without a reader would block.
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw Self.fileError(errno, path) }
-        _ = fcntl(descriptor, F_SETFL, O_WRONLY)
-        file = descriptor
+        file = try openFile(path)
         // Entries that wait for a slow disk.
         limit = 100_000
     }
 
-    private static func fileError(_ number: Int32, _ path: String? = nil) -> BLEError {
+    fileprivate static func fileError(_ number: Int32, _ path: String? = nil) -> BLEError {
         let reason = String(cString: strerror(number))
         return BLEError(
             .recordingFailed, "the recording\(path.map { " “\($0)”" } ?? "") cannot be written: \(reason)",
@@ -86,8 +83,8 @@ public final class Recorder: Sendable {
 
     /// Writes the rest of the file and closes it. What is reported later is left out.
     ///
-    /// Throws `recordingFailed` if not everything could be written, and `cancelled` if the task is cancelled before; the
-    /// rest is written even so.
+    /// Throws `recordingFailed` if not everything could be written, and `cancelled` if the task is cancelled before;
+    /// the rest is written even so.
     public func close() async throws(BLEError) {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -197,12 +194,19 @@ public final class Recorder: Sendable {
             let (header, entries): (Recording.Header?, [RecordedEntry]) = state.withLock { state in
                 var entries: [RecordedEntry] = []
                 swap(&entries, &state.entries)
+                if state.lost > 0, entries.isEmpty {
+                    entries = [gap(state)]
+                    state.lost = 0
+                }
                 if entries.isEmpty || state.error != nil { state.isWriting = false }
-                defer { state.hasWrittenHeader = true }
+                defer { state.hasWrittenHeader = state.hasWrittenHeader || !entries.isEmpty }
                 return (state.hasWrittenHeader ? nil : state.header ?? Recording.Header(stack: "none"), entries)
             }
-            if let header { send(writer.line(header), to: file) }
             guard !entries.isEmpty else { return }
+            if let header {
+                _ = ftruncate(file, 0)
+                send(writer.line(header), to: file)
+            }
             // In parts, so that a killed program has lost little.
             for part in stride(from: 0, to: entries.count, by: 256) {
                 var data = Data()
@@ -214,17 +218,52 @@ public final class Recorder: Sendable {
 
     private func send(_ data: Data, to file: Int32) {
         guard error == nil else { return }
-        var rest = data[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { writeFile(file, $0) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                let error = Self.fileError(errno)
-                return state.withLock { $0.error = error }
-            }
-            rest = rest.dropFirst(count)
-        }
+        if let error = writeAll(data, to: file) { state.withLock { $0.error = error } }
     }
+}
+
+/// Writes everything. Returns why it could not.
+private func writeAll(_ data: Data, to file: Int32) -> BLEError? {
+    var rest = data[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { writeFile(file, $0) }
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else {
+            return Recorder.fileError(errno)
+        }
+        rest = rest.dropFirst(count)
+    }
+    return nil
+}
+
+/// Opens a file that only this user can read, without changing what it contains.
+private func openFile(_ path: String) throws(BLEError) -> Int32 {
+    // A pipe without a reader would block.
+    let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
+    guard file >= 0 else { throw Recorder.fileError(errno, path) }
+    _ = fcntl(file, F_SETFL, O_WRONLY)
+    var facts = stat()
+    if fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG { _ = fchmod(file, 0o600) }
+    return file
+}
+
+extension Recording {
+    /// Writes the recording to a file, which only this user can read.
+    ///
+    /// Throws `recordingFailed`.
+    public func write(to path: String) throws(BLEError) { try writeFile(lines, path) }
+
+    /// Writes the recording to a btsnoop capture, which only this user can read; see ``btsnoop()``.
+    ///
+    /// Throws `recordingFailed`.
+    public func writeBTSnoop(to path: String) throws(BLEError) { try writeFile(btsnoop(), path) }
+}
+
+private func writeFile(_ data: Data, _ path: String) throws(BLEError) {
+    let file = try openFile(path)
+    defer { closeFile(file) }
+    _ = ftruncate(file, 0)
+    if let error = writeAll(data, to: file) { throw error }
 }
 
 // The recorder has methods of these names.

@@ -46,12 +46,14 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func start(_ context: CentralContext) async throws(BLEError) {
         recorder.begin(context.clock, stack: "\(Base.self)")
         let recorder = recorder
-        try await base.start(
-            CentralContext(
-                handleEvent: { event in
-                    recorder.event(RecordedEntry(event))
-                    context.handleEvent(event)
-                }, logger: context.logger, clock: context.clock, pairing: context.pairing))
+        try await recorder.record(RecordedEntry(.start)) { () throws(BLEError) in
+            try await base.start(
+                CentralContext(
+                    handleEvent: { event in
+                        recorder.event(RecordedEntry(event))
+                        context.handleEvent(event)
+                    }, logger: context.logger, clock: context.clock, pairing: context.pairing))
+        }
         recorder.event(RecordedEntry(.adapterState, text: adapterState().rawValue))
         for known in knownPeripherals() {
             var entry = RecordedEntry(.known, peripheral: known.id)
@@ -148,7 +150,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func systemProperties(_ peripheral: Peripheral.ID) async throws(BLEError) -> [String: SystemValue] {
         try await recorder.record(
             RecordedEntry(.systemProperties, peripheral: peripheral),
-            reply: { $1.properties = $0.mapValues { "\($0)" } }
+            reply: { $1.properties = $0.mapValues(\.recorded) }
         ) { () throws(BLEError) in try await base.systemProperties(peripheral) }
     }
 
@@ -307,6 +309,12 @@ extension RecordedEntry {
         case .pairingEnded(let id): self.init(.pairingEnded, peripheral: id)
         case .stackLost(let error): self.init(.stackLost, error: error)
         }
+    }
+}
+
+extension SystemValue {
+    fileprivate var recorded: String {
+        if case .text(let text) = self { text } else { "\(self)" }
     }
 }
 

@@ -65,7 +65,7 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
                     }
                 },
                 pairing: context.pairing, logger: context.logger, clock: context.clock))
-        recorder.event(RecordedEntry(.adapterState, text: adapterState().rawValue))
+        recorder.event(RecordedEntry(.hostState, text: adapterState().rawValue))
     }
 
     /// Shuts down the recorded backend.
@@ -150,7 +150,7 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
                 psm, options, as: publication,
                 accept: { transport, central, psm in
                     let call = recorder.call(
-                        RecordedEntry(.openChannel, peripheral: central, number: Int(psm.rawValue)))
+                        RecordedEntry(.acceptChannel, peripheral: central, number: Int(psm.rawValue)))
                     recorder.reply(call)
                     accept(
                         RecordingTransport(base: transport, recorder: recorder, call: call, peripheral: central),
@@ -201,8 +201,8 @@ extension RecordedEntry {
 
     fileprivate init(_ event: PeripheralBackendEvent) {
         switch event {
-        case .adapterStateChanged(let state): self.init(.adapterState, text: state.rawValue)
-        case .stackLost(let error): self.init(.stackLost, error: error)
+        case .adapterStateChanged(let state): self.init(.hostState, text: state.rawValue)
+        case .stackLost(let error): self.init(.hostLost, error: error)
         case .applicationEnded(let number, let error): self.init(.applicationEnded, number: number, error: error)
         case .advertisingEnded(let number, let error): self.init(.advertisingEnded, number: number, error: error)
         case .centralConnected(let id): self.init(.centralConnected, peripheral: id)

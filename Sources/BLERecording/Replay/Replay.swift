@@ -77,7 +77,10 @@ final class Replay: Sendable {
                 onWrite: { _, _ throws(ATTError) in try await self.write(place) })
         }
         definition.onRead = { request throws(ATTError) in try await self.read(place, offset: request.offset) }
-        definition.onWrite = { _, _ throws(ATTError) in try await self.write(place) }
+        definition.onWrite = { _, request throws(ATTError) in
+            // Only a write with a response has an outcome.
+            if request.writeType != .withoutResponse { try await self.write(place) }
+        }
         definition.onSubscribe = { notifier in try await self.subscription(place, notifier) }
         return definition
     }
@@ -88,7 +91,11 @@ final class Replay: Sendable {
     private func read(_ place: ReplayedPeripheral.Place, offset: Int) async throws(ATTError) -> [UInt8] {
         let outcomes = recorded.reads[place] ?? []
         let number = state.withLock { $0.next(.read, place) }
-        guard outcomes.indices.contains(number) else { return state.withLock { $0.values[place] } ?? [] }
+        guard outcomes.indices.contains(number) else {
+            // What was never read has no value.
+            guard let value = state.withLock({ $0.values[place] }) else { throw .unlikelyError }
+            return value
+        }
         let value = try await wait(for: outcomes[number])
         state.withLock { $0.values[place] = value }
         return value
@@ -117,7 +124,9 @@ final class Replay: Sendable {
     /// Waits as long as the peripheral took, and answers as it did.
     private func wait(for outcome: ReplayedPeripheral.Outcome) async throws(ATTError) -> [UInt8] {
         let failure: BLEError? = if case .failure(let error) = outcome.result { error } else { nil }
-        if let failure, failure.attError == nil, failure.mayHaveReachedPeripheral {
+        if let failure, failure.attError == nil,
+            [.timedOut, .cancelled, .shutDown, .disconnected, .bluetoothLost].contains(failure.code)
+        {
             // There was no answer: the caller, or the end of the link, ends it.
             while !Task.isCancelled { try? await clock.sleep(for: .seconds(86_400)) }
             throw .unlikelyError
@@ -162,15 +171,23 @@ final class Replay: Sendable {
         }
         guard recorded.links.indices.contains(number) else { return }
         let elapsed = Central.stopwatch(clock)
+        var present = recorded.links[number].database
         for (time, event) in recorded.links[number].events {
-            guard (try? await sleep(until: time, elapsed)) != nil else { return }
+            guard (try? await sleep(until: time, elapsed)) != nil else { break }
             switch event {
             case .ended(let error): await peripheral.endLinks(error)
             case .servicesChanged(let position):
-                if recorded.databases.indices.contains(position) {
-                    await peripheral.setServices(services(of: position))
-                }
+                guard recorded.databases.indices.contains(position) else { break }
+                present = position
+                await peripheral.setServices(services(of: position))
             }
+        }
+        while !Task.isCancelled { try? await clock.sleep(for: .seconds(86_400)) }
+        // The link has ended. The next one has the services that it had.
+        guard recorded.links.indices.contains(number + 1) else { return }
+        let next = recorded.links[number + 1].database
+        if next != present, recorded.databases.indices.contains(next) {
+            await peripheral.setServices(services(of: next))
         }
     }
 

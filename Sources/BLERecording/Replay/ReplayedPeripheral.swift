@@ -62,7 +62,9 @@ struct ReplayedPeripheral {
     private(set) var links: [Link] = []
     private(set) var channels: [Int: [Channel]] = [:]
     /// The entries of the calls without a reply.
-    private var pending: [Int: RecordedEntry] = [:]
+    private var pending: [Int: (entry: RecordedEntry, place: Place?)] = [:]
+    /// The places of the subscriptions, by handle. Those of earlier services go on.
+    private var subscribed: [UInt16: Place] = [:]
     /// The channels that are open, by their calls.
     private var openChannels: [Int: (psm: Int, position: Int)] = [:]
     private var hasLink = false
@@ -91,14 +93,15 @@ struct ReplayedPeripheral {
                 (entry.time - links[links.count - 1].began, .servicesChanged(databases.count)))
         case .value:
             guard let handle = entry.handle, let value = entry.value else { break }
-            let place = Place(database: current, handle: handle)
-            guard let last = subscriptions[place]?.indices.last, let began = subscriptions[place]?[last].began
+            guard let place = subscribed[handle], let last = subscriptions[place]?.indices.last,
+                let began = subscriptions[place]?[last].began
             else { break }
             subscriptions[place]?[last].values.append((max(entry.time - began, .zero), value))
         case .subscribe, .subscribeSocket:
             if let handle = entry.handle {
-                subscriptions[Place(database: current, handle: handle), default: []].append(
-                    Subscription(began: entry.time))
+                let place = Place(database: current, handle: handle)
+                subscriptions[place, default: []].append(Subscription(began: entry.time))
+                subscribed[handle] = place
             }
             open(entry)
         case .openChannel:
@@ -115,14 +118,16 @@ struct ReplayedPeripheral {
 
     private var current: Int { max(databases.count - 1, 0) }
 
-    private mutating func open(_ entry: RecordedEntry) { if let call = entry.call { pending[call] = entry } }
+    private mutating func open(_ entry: RecordedEntry) {
+        guard let call = entry.call else { return }
+        pending[call] = (entry, entry.handle.map { Place(database: current, handle: $0) })
+    }
 
     /// Takes the reply to a call about this peripheral.
     mutating func take(reply: RecordedEntry, to call: Int) {
-        guard let begun = pending.removeValue(forKey: call) else { return }
+        guard let (begun, place) = pending.removeValue(forKey: call) else { return }
         let result: Result<[UInt8], BLEError> = reply.error.map { .failure($0) } ?? .success(reply.value ?? [])
         let outcome = Outcome(delay: reply.time - begun.time, result: result)
-        let place = begun.handle.map { Place(database: current, handle: $0) }
         switch begun.what {
         case .connect:
             connects.append(outcome)
@@ -150,8 +155,17 @@ struct ReplayedPeripheral {
         case .pair: pairings.append(outcome)
         case .subscribe, .subscribeSocket:
             guard let place, let last = subscriptions[place]?.indices.last else { break }
-            subscriptions[place]?[last].outcome = outcome
-        case .openChannel: if reply.error != nil { openChannels[call] = nil }
+            // A program without a socket subscribes in the standard way.
+            if begun.what == .subscribeSocket, reply.error != nil {
+                subscriptions[place]?.removeLast()
+            } else {
+                subscriptions[place]?[last].outcome = outcome
+            }
+        case .openChannel:
+            // Without a channel that was opened, nothing accepts channels there.
+            guard reply.error != nil, let (psm, position) = openChannels.removeValue(forKey: call) else { break }
+            channels[psm]?.remove(at: position)
+            if channels[psm]?.isEmpty == true { channels[psm] = nil }
         default: break
         }
     }
@@ -166,6 +180,9 @@ struct ReplayedPeripheral {
             openChannels[call] = nil
         }
     }
+
+    /// Whether it was ever there: heard, known, or connected to.
+    var wasThere: Bool { isKnown || appeared != nil || !links.isEmpty }
 
     /// Bluetooth has stopped, and with it the link.
     mutating func lose() { hasLink = false }

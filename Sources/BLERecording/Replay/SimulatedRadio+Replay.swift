@@ -27,8 +27,12 @@ extension SimulatedRadio {
         logger: Logger = Logger(label: "ble")
     ) async throws(BLEError) {
         self.init(clock: clock, logger: logger)
-        let peripherals = recording.peripherals
+        let peripherals = recording.peripherals.filter(\.wasThere)
         if let strange = peripherals.first(where: { !$0.id.isAddress }) { throw .notAnAddress(strange.id) }
+        // The first state is there from the beginning.
+        if let first = recording.entries.first(where: { $0.what == .adapterState })?.text.flatMap(AdapterState.init) {
+            become(first)
+        }
         var steps = recording.adapterSteps
         for recorded in peripherals {
             let replay = Replay(recorded, clock)
@@ -52,21 +56,21 @@ extension SimulatedRadio {
 
     private func add(_ replay: Replay) async {
         let recorded = replay.recorded
-        let peripheral = add(replay.definition)
-        if recorded.isKnown { await peripheral.remember() }
-        await peripheral.whileConnected { await replay.link($0) }
+        // Before a central can find it, because what happens to each connect is counted.
+        let peripheral = SimulatedPeripheral(id: recorded.id, radio: self)
         await peripheral.replay(recorded.connects, of: .connect)
         await peripheral.replay(recorded.discoveries, of: .discover)
         await peripheral.replay(recorded.pairings, of: .pair)
+        add(replay.definition, isKnown: recorded.isKnown) { await replay.link($0) }
     }
 
     /// Does what a recording did by itself, at its times.
     private func play(_ steps: [ReplayStep]) {
         let (clock, elapsed) = (clock, Central.stopwatch(clock))
-        Task(executorPreference: taskExecutor) { [weak self] in
+        timeline = Task(executorPreference: taskExecutor) { [weak self] in
             for step in steps {
                 let rest = step.time - elapsed()
-                if rest > .zero { try? await clock.sleep(for: rest) }
+                if rest > .zero, (try? await clock.sleep(for: rest)) == nil { return }
                 guard let radio = self else { return }
                 await step.body(radio)
             }

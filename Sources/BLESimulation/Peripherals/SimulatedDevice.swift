@@ -35,7 +35,7 @@ final class SimulatedDevice {
     /// The signal strength of the link; nil if unknown, as with bluetoothd.
     var signalStrength: Int?
     /// Runs while a central has a link to it, once for each link.
-    var onLink: (@Sendable () async -> Void)?
+    var onLink: (@Sendable (SimulatedPeripheral) async -> Void)?
     /// What is between it and the centrals.
     var air = SimulatedAir()
     /// Whether a central has discovered the services.

@@ -47,14 +47,11 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// }
     /// ```
     public func whileConnected(_ body: @escaping @Sendable (SimulatedPeripheral) async -> Void) async {
-        await radio.setOnLink({ await body(self) }, id)
+        await radio.setOnLink(body, id)
     }
 
     /// Ends the links with an error of one's own.
     package func endLinks(_ error: BLEError) async { await radio.endLinks(id, error) }
-
-    /// Has the system know the peripheral without a scan, for centrals that are created later.
-    package func remember() async { await radio.remember(id) }
 
     /// Replaces the advertisement.
     public func setAdvertisement(_ advertisement: Advertisement) async {

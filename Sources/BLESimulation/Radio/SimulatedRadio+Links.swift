@@ -56,7 +56,8 @@ extension SimulatedRadio {
         startEvents(device, shared)
         tellHost(id, port, isConnected: true)
         if let onLink = device.onLink {
-            shared.script = Task(executorPreference: tasks) { await onLink() }
+            let peripheral = SimulatedPeripheral(id: id, radio: self)
+            shared.script = Task(executorPreference: tasks) { await onLink(peripheral) }
         }
         return true
     }

@@ -58,6 +58,8 @@ public actor SimulatedRadio {
     /// The events that do not go on yet.
     var pauses: [Int: Pause] = [:]
     var faultObservers: [Int: FaultObserver] = [:]
+    /// Does what happens by itself at given times.
+    package var timeline: Task<Void, Never>?
     /// The peripherals that a system knows from before.
     var remembered: Set<Peripheral.ID> = []
     var advertisingDelaySeed: UInt64?
@@ -114,7 +116,10 @@ public actor SimulatedRadio {
         (clock as? ManualClock)?.include(executor)
     }
 
-    deinit { pacer?.task.cancel() }
+    deinit {
+        pacer?.task.cancel()
+        timeline?.cancel()
+    }
 
     /// Runs tasks among the steps of the radio: for a task of its own, as in `Task(executorPreference:
     /// radio.taskExecutor) { … }`.
@@ -151,6 +156,18 @@ public actor SimulatedRadio {
     ) -> SimulatedPeripheral? {
         let id = definition.address.map { Peripheral.ID(rawValue: $0) } ?? unusedID()
         return peripherals[id] == nil && hosts[id] == nil ? add(definition, as: id, pairing) : nil
+    }
+
+    /// Adds a peripheral with what happens on its links, unless another has its address.
+    ///
+    /// - Parameter isKnown: whether the system knows it without a scan, for centrals that are created later.
+    package func add(
+        _ definition: PeripheralDefinition, isKnown: Bool,
+        onLink: @escaping @Sendable (SimulatedPeripheral) async -> Void
+    ) {
+        guard let peripheral = addUnlessTaken(definition, pairing: .justWorks) else { return }
+        if isKnown { remembered.insert(peripheral.id) }
+        setOnLink(onLink, peripheral.id)
     }
 
     private func add(
@@ -200,9 +217,9 @@ public actor SimulatedRadio {
         linkPending(id)
     }
 
-    func setOnLink(_ body: (@Sendable () async -> Void)?, _ id: Peripheral.ID) { peripherals[id]?.onLink = body }
-
-    func remember(_ id: Peripheral.ID) { remembered.insert(id) }
+    func setOnLink(_ body: @escaping @Sendable (SimulatedPeripheral) async -> Void, _ id: Peripheral.ID) {
+        peripherals[id]?.onLink = body
+    }
 
     func setAcceptsLinks(_ acceptsLinks: Bool, _ id: Peripheral.ID) {
         peripherals[id]?.acceptsLinks = acceptsLinks

@@ -13,19 +13,19 @@ enum RecordingFile {
             throw BLEError(.recordingFailed, "“\(path)” cannot be read", isRetryable: false)
         }
         do throws(BLEError) {
-            return try Recording(lines: data)
+            return data.starts(with: "btsnoop\0".utf8) ? try Recording(btsnoop: data) : try Recording(lines: data)
         } catch {
             throw BLEError(
                 .invalidArgument, "“\(path)”: \(error.message)", isRetryable: false, remedy: error.remedy)
         }
     }
 
-    /// Writes a recording, which only this user can read.
+    /// Writes a recording, or a btsnoop capture if the path ends like that.
     static func write(_ recording: Recording, to path: String) throws {
-        do {
-            try recording.lines.write(to: URL(filePath: path))
-        } catch {
-            throw BLEError(.recordingFailed, "“\(path)” cannot be written", isRetryable: false)
+        if path.hasSuffix(".btsnoop") {
+            try recording.writeBTSnoop(to: path)
+        } else {
+            try recording.write(to: path)
         }
     }
 }

@@ -110,7 +110,9 @@ struct ServeCommand: AsyncParsableCommand {
         let definition = try definition()
         let warning = pairing.warning(about: definition)
         let agent = pairing.makeAgent(json: options.json)
-        try await Session.serve(options, pairing: agent?.agent) { host, output in
+        // Channels are the kernel's, which the fake bluetoothd of a shared radio does not have.
+        let shares = definition.channels.isEmpty
+        try await Session.serve(options, pairing: agent?.agent, shares: shares) { host, output in
             for diagnostic in host.diagnostics(for: definition) where !diagnostic.isError {
                 output.note("\(diagnostic)")
             }

@@ -97,7 +97,7 @@ struct ChannelCommand: AsyncParsableCommand {
             let (name, agent) = (name, pairing.makeAgent(json: options.json)?.agent)
             let warning = pairing.warning(
                 ifRequired: security != .open, isAuthenticated: security == .authenticated)
-            try await Session.serve(options, pairing: agent) { host, output in
+            try await Session.serve(options, pairing: agent, shares: false) { host, output in
                 if let warning { output.note("warning: \(warning)") }
                 let listener = try await host.publishChannel(psm, security: security, maximumReceiveLength: length)
                 let definition = PeripheralDefinition(
