@@ -156,13 +156,20 @@ struct FakeCommandTests {
     }
 
     @Test func `a command ends with ble, even if that is killed`() async throws {
-        let program = TestProgram(Tool.path, ["fake", "--empty", "--", "sh", "-c", "echo ready; exec sleep 300"])
-        // Returns once the command's output has ended.
+        let program = TestProgram(Tool.path, ["fake", "--empty", "--", "sh", "-c", "echo $$ ready; exec sleep 300"])
         let result = try await program.run { running in
             try await running.output.until("ready")
             running.send(.kill)
         }
         #expect(result.isKilled)
+        let number = try #require(result.output.split(separator: " ").first)
+        // It has ended when it is gone, or only its parent's wait is missing.
+        await until {
+            guard let status = try? String(contentsOfFile: "/proc/\(number)/status", encoding: .utf8) else {
+                return true
+            }
+            return status.contains("State:\tZ")
+        }
     }
 
     @Test func `a Ctrl-C before the command has started ends ble, and a later one is for the command`() async throws {
