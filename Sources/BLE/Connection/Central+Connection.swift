@@ -131,7 +131,8 @@ extension Central {
             // On a maintained link, the failure of one attempt is what callers of the next should know.
             if !link.isMaintained { link.setObstacle(nil) }
             let attempt = Task(executorPreference: taskExecutor) { [weak self] in
-                // A wait without a time limit must not retain the central.
+                // Several steps: the actor knows the attempt by its number. A wait without a time limit must not retain
+                // the central.
                 var failure: BLEError?
                 while let wait = await self?.attempt(number, on: id, after: failure) {
                     do throws(BLEError) {

@@ -101,6 +101,7 @@ extension Central {
     func runHandler(_ id: Peripheral.ID) {
         guard let handler = links[id]?.handler, connectionState(id) == .connected else { return }
         let peripheral = peripheral(id)
+        // Several steps: a link that ends, or has another handler, cancels this task.
         let task = Task { [weak self] in
             do {
                 try await handler(peripheral)

@@ -86,6 +86,7 @@ extension Central {
             on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: "subscribing",
             using: .notifications(attribute)
         ) { [weak self] (backend) throws(BLEError) in
+            // Several steps: the subscription has the start that it gave out, and gives out no other before its end.
             guard let start = await self?.claimStart(subscription, of: attribute.peripheral) else { return }
             do throws(BLEError) {
                 if start.usesSocket, try await self?.acquire(start, backend) == true { return }

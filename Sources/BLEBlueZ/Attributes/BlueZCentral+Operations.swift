@@ -78,6 +78,7 @@ extension BlueZCentral {
         calls.setRetry(
             number,
             Task(executorPreference: taskExecutor) {
+                // Several steps: the operation is known by its number.
                 let result = await self.persist(operation, at: object, after: failure)
                 await self.endRetry(number, result, completion)
             })

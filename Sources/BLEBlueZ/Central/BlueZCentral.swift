@@ -94,7 +94,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
             await withDiscardingTaskGroup { group in
-                // All at once, so that everything is sent, however slow bluetoothd is.
+                // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
+                // however slow bluetoothd is.
                 group.addTask { await self.leaveSession() }
                 if isListening { group.addTask { try? await self.stopDiscovery() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }

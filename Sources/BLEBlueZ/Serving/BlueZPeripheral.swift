@@ -153,7 +153,8 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
             await withDiscardingTaskGroup { group in
-                // All at once, so that everything is sent, however slow bluetoothd is.
+                // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
+                // however slow bluetoothd is.
                 for number in advertisements.keys { group.addTask { await self.stopAdvertising(number) } }
                 for number in applications.keys { group.addTask { await self.unregister(number) } }
                 group.addTask { await self.agent?.stop() }

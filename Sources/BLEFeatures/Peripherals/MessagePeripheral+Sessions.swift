@@ -107,6 +107,7 @@ extension MessagePeripheral {
             keys: PeripheralLinkKeys(encryption, pairings: [])
         ) { requests in
             Task {
+                // Several steps: the session is known by its number.
                 await self.loadKeys(key, number)
                 for await request in requests { await self.answer(request, key, number) }
             }

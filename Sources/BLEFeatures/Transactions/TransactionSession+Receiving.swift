@@ -10,6 +10,7 @@ extension TransactionSession {
         guard listening == nil else { return }
         let (number, events) = (token(), stream.events)
         let task = Task(executorPreference: peripheral.central.taskExecutor) { [weak self] in
+            // Several steps: this listening is known by its number.
             do throws(BLEError) {
                 for try await event in events { await self?.take(event, number) }
                 await self?.listeningEnded(number, BLEError(.disconnected, "the notifications have ended"))

@@ -62,6 +62,7 @@ extension SimulatedRadio {
         guard let writer = writer(attribute, number, port), writer.task == nil else { return }
         let channel = writer.channel
         peripherals[attribute.peripheral]?.links[port]?.writers[attribute.handle]?.task = Task {
+            // Several steps: the writer is known by its number.
             while !Task.isCancelled {
                 let packets = channel.take()
                 guard !packets.isEmpty else { break }
