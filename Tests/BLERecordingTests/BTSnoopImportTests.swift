@@ -143,6 +143,25 @@ import Testing
         #expect(try capture.recording.entries.map { $0.advertisement?.localName } == ["A", "AB", "AB"])
     }
 
+    @Test func `a chain of packets that is longer than any advertisement is counted, not kept`() throws {
+        var capture = BTSnoopCapture()
+        func chain(_ count: Int, last: UInt8) {
+            for part in 1...count {
+                let isLast = part == count
+                let data = isLast ? [2, 0x0A, last] : [UInt8](repeating: 200, count: 200)
+                let subject: [UInt8] = [0x0D, 1, isLast ? 0 : 0x20, 0, 1, 2, 0, 0, 0, 0, 0xF0, 1, 1, 0, 127, 0xD8]
+                let rest: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(data.count)]
+                capture.event(0x3E, subject + rest + data)
+            }
+        }
+        chain(1, last: 4)
+        chain(100, last: 5)
+        let entries = try capture.recording.entries
+        #expect(entries.first?.advertisement?.txPower == 4)
+        #expect(entries.contains { $0.what == .gap })
+        #expect(entries.allSatisfy { $0.advertisement?.structures.count ?? 0 < 10 })
+    }
+
     // MARK: Links
 
     @Test func `only links of a central count`() throws {
@@ -243,6 +262,56 @@ import Testing
             ])
         // Its reply is the last response.
         #expect(entries[3].time == .milliseconds(8))
+    }
+
+    @Test func `a characteristic at the handle of its service is none, and the lines can be read`() throws {
+        var capture = BTSnoopCapture()
+        capture.connection()
+        capture.request(0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28)
+        capture.response(0x11, 6, 0x10, 0, 0x20, 0, 0x00, 0xFF)
+        capture.request(0x08, 0x10, 0, 0x20, 0, 0x03, 0x28)
+        capture.response(0x09, 7, 0x10, 0, 0x02, 0x11, 0, 1, 0xFF, 0x12, 0, 0x02, 0x13, 0, 2, 0xFF)
+        let recording = try capture.recording
+        #expect(recording.entries.last?.services?.services.first?.characteristics.map(\.handle) == [0x12])
+        #expect(try Recording(lines: recording.lines).entries.count == recording.entries.count)
+    }
+
+    @Test func `a read from any position can be written and read again`() throws {
+        var capture = BTSnoopCapture()
+        capture.connection()
+        capture.request(0x0C, 3, 0, 0xFF, 0xFF)
+        let recording = try Recording(lines: capture.recording.lines)
+        #expect(recording.entries.last?.offset == 0xFFFF)
+    }
+
+    @Test func `the databases of a capture have at most as many attributes as it has bytes`() throws {
+        var capture = BTSnoopCapture()
+        capture.connection()
+        capture.request(0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28)
+        capture.response(0x11, 6, 1, 0, 0xFF, 0xFF, 0x00, 0xFF)
+        capture.request(0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28)
+        capture.response(0x09, 7, 2, 0, 2, 3, 0, 1, 0xFF)
+        for start in stride(from: 4, to: 1204, by: 60) {
+            let low = UInt8(truncatingIfNeeded: start)
+            capture.request(0x04, low, UInt8(start >> 8), 0xFF, 0xFF)
+            var found: [UInt8] = []
+            for handle in start..<start + 60 { found += [UInt8(handle & 0xFF), UInt8(handle >> 8), 1, 0x29] }
+            capture.frame(4, [0x05, 1] + found, isSent: false)
+        }
+        // Requests that are refused, each with a use of an attribute after it.
+        for _ in 0..<1000 {
+            capture.request(0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28)
+            capture.response(0x01, 0x08, 1, 0, 0x05)
+            capture.request(0x0A, 3, 0)
+            capture.response(0x0B, 1)
+        }
+        let data = capture.data()
+        let entries = try Recording(btsnoop: data).entries
+        let counts = entries.compactMap { $0.services?.joined().reduce(0) { $0 + 1 + $1.descriptors.count } }
+        #expect(counts.first == 1201)
+        #expect(counts.reduce(0, +) <= data.count)
+        #expect(entries.contains { $0.what == .gap })
+        #expect(entries.filter { $0.what == .read }.count == 1000)
     }
 
     @Test func `what was discovered on an earlier link is still known`() throws {
@@ -359,7 +428,10 @@ import Testing
                 let recording = try Recording(btsnoop: Data(bytes))
                 read += 1
                 // What was read can be written.
-                if read % 50 == 0 { _ = try Recording(btsnoop: recording.btsnoop()) }
+                if read % 50 == 0 {
+                    _ = try Recording(btsnoop: recording.btsnoop())
+                    _ = try Recording(lines: recording.lines)
+                }
             } catch {
                 #expect(error.code == .invalidValue)
             }

@@ -159,6 +159,20 @@ import Testing
         try expectSame(session.recording)
     }
 
+    @Test func `a tree of tens of thousands of services is exported in a moment`() throws {
+        let included = (1...20_000).map { UInt16($0) }
+        let services = (1...40_000).map { handle in
+            GATTService(uuid: BluetoothUUID(0xFF00), handle: UInt16(handle), characteristics: [])
+        }
+        let last = GATTService(
+            uuid: BluetoothUUID(0xFF01), handle: 40_001, characteristics: [], includedHandles: included)
+        var session = Builder()
+        session.call(.connect)
+        let database = GATTDatabase(services: services + [last])
+        session.call(.discover, services: database)
+        #expect(try again(session.recording).entries.last?.services == database)
+    }
+
     @Test func `services that changed are discovered again`() throws {
         let fewer = GATTDatabase(services: Array(Self.database.services.prefix(1)))
         var session = Builder()

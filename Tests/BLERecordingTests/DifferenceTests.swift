@@ -1,9 +1,11 @@
 import BLE
 import BLEProfiles
 import BLERecording
+import BLESimulation
+import BLETestSupport
 import Testing
 
-@Suite struct DifferenceTests {
+@Suite(.hangLimit) struct DifferenceTests {
     private let strap: DeviceID = "F0:00:00:00:00:01"
 
     private func entry(
@@ -78,19 +80,74 @@ import Testing
         #expect(heard([-50], name: "B").differences(from: heard([-50]), ignoring: .advertisements).isEmpty)
     }
 
-    @Test func `two changes in a long recording are two, in order`() {
-        func values(_ changed: Set<Int>) -> Recording {
-            Recording(
-                Recording.Header(stack: "Test"),
-                entries: (0..<20_000).map { number in
-                    let bytes = withUnsafeBytes(
-                        of: UInt32(changed.contains(number) ? 1_000_000 + number : number), Array.init)
-                    return entry(.value, Double(number), of: strap, handle: 3, value: bytes)
-                })
+    /// A recording of values, each of 4 bytes.
+    private func values(_ numbers: some Sequence<Int>) -> Recording {
+        Recording(
+            Recording.Header(stack: "Test"),
+            entries: numbers.enumerated().map { position, number in
+                let bytes = withUnsafeBytes(of: UInt32(number), Array.init)
+                return entry(.value, Double(position), of: strap, handle: 3, value: bytes)
+            })
+    }
+
+    @Test(arguments: [20_000, 10]) func `two changes in a long recording are two, in order`(distinct: Int) {
+        func changed(_ positions: Set<Int>) -> Recording {
+            values((0..<20_000).map { positions.contains($0) ? 1_000_000 + $0 : $0 % distinct })
         }
-        let found = values([3, 19_990]).differences(from: values([]))
+        let found = changed([3, 19_990]).differences(from: changed([]))
         #expect(found.map(\.isAdded) == [false, true, false, true])
         #expect(found.map(\.time) == [.seconds(3), .seconds(3), .seconds(19_990), .seconds(19_990)])
+    }
+
+    @Test func `the differences are as few as possible, and lead from one recording to the other`() {
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<200 {
+            let old = (0..<Int.random(in: 0...30, using: &generator)).map { _ in
+                Int.random(in: 0...4, using: &generator)
+            }
+            let new = (0..<Int.random(in: 0...30, using: &generator)).map { _ in
+                Int.random(in: 0...4, using: &generator)
+            }
+            let found = values(new).differences(from: values(old))
+            #expect(found.count == new.difference(from: old).count)
+            #expect(applied(found, to: old) == new)
+        }
+    }
+
+    @Test func `many changes among repeated values leave most of them`() {
+        let old = (0..<30_000).map { $0 * $0 % 61 }
+        let new = old.enumerated().filter { $0.offset % 20 != 7 }.map { $0.offset % 20 == 3 ? 100 : $0.element }
+        let found = values(new).differences(from: values(old))
+        #expect(applied(found, to: old) == new)
+        #expect(found.count < old.count / 2, "\(found.count)")
+    }
+
+    /// Applies differences to the values of a recording. The time of each is its position.
+    private func applied(_ differences: [RecordingDifference], to old: [Int]) -> [Int] {
+        func position(_ difference: RecordingDifference) -> Int { Int(difference.time.components.seconds) }
+        func number(_ difference: RecordingDifference) -> Int {
+            let digits = difference.text.suffix(8)
+            return Int(UInt32(digits, radix: 16)?.byteSwapped ?? 0)
+        }
+        let removed = Set(differences.filter { !$0.isAdded }.map(position))
+        var result = old.indices.filter { !removed.contains($0) }.map { old[$0] }
+        for difference in differences where difference.isAdded {
+            result.insert(number(difference), at: min(position(difference), result.count))
+        }
+        return result
+    }
+
+    /// Each number is once in what follows the one before, and twice in what follows the one before that.
+    @Test func `recordings that were made to be compared slowly are compared`() {
+        func made(_ offset: Int) -> Recording {
+            var numbers: [Int] = []
+            for number in 0..<20_000 {
+                let other = 1_000_000 + offset + 2 * number
+                numbers += [number + 1, other, number, other + 1]
+            }
+            return values(numbers)
+        }
+        #expect(made(0).differences(from: made(100_000)).count == 80_000)
     }
 
     @Test func `a signal strength is no difference`() {
@@ -117,14 +174,18 @@ import Testing
     }
 
     @Test func `long recordings that have nothing in common are compared in a moment`() {
-        func values(_ start: Int) -> Recording {
+        #expect(values(0..<20_000).differences(from: values(1_000_000..<1_020_000)).count == 40_000)
+    }
+
+    @Test func `a packet in a channel of a host is of the central that opened the channel`() {
+        func sent(_ bytes: [UInt8]) -> Recording {
             Recording(
                 Recording.Header(stack: "Test"),
-                entries: (0..<20_000).map { number in
-                    let bytes = withUnsafeBytes(of: UInt32(start + number), Array.init)
-                    return entry(.value, Double(number), of: strap, handle: 3, value: bytes)
-                })
+                entries: [
+                    entry(.acceptChannel, 0, call: 1, of: strap), entry(.reply, 0, call: 1),
+                    entry(.packetReceived, 1, call: 1, value: bytes),
+                ])
         }
-        #expect(values(0).differences(from: values(1_000_000)).count == 40_000)
+        #expect(sent([2]).differences(from: sent([1])).map(\.peripheral) == [strap, strap])
     }
 }

@@ -43,7 +43,8 @@ import Testing
         let entries = recorder.recording.entries
         let whats = entries.map(\.what)
         for what: RecordedEntry.What in [
-            .register, .advertise, .centralConnected, .requestRead, .requestWrite, .subscribed, .centralDisconnected,
+            .start, .register, .advertise, .centralConnected, .requestRead, .requestWrite, .subscribed,
+            .centralDisconnected, .shutDown,
         ] { #expect(whats.contains(what), "\(what)") }
         let request = try #require(entries.first { $0.what == .requestRead })
         #expect(request.text == "1.0.0")

@@ -6,7 +6,7 @@ import BLETesting
 import Foundation
 import Testing
 
-@Suite struct RecordingFileTests {
+@Suite(.hangLimit) struct RecordingFileTests {
     private func path() -> String {
         FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString).jsonl").path
     }
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"at":1,"what":"read","offset":-1}"#,
+        #"{"at":1,"what":"read","offset":-1}"#, #"{"at":1,"what":"read","offset":65536}"#,
         #"{"at":1,"what":"reply","services":{"services":[{"uuid":"180f","handle":2,"isPrimary":true,"characteristics":[],"includedHandles":[]},{"uuid":"180f","handle":2,"isPrimary":true,"characteristics":[],"includedHandles":[]}]}}"#,
         #"{"at":-1,"what":"connect"}"#, #"{"at":1e300,"what":"connect"}"#, #"{"what":"connect"}"#,
         #"{"at":1,"what":"dance"}"#, #"{"at":1,"what":"value","value":"0g"}"#,
@@ -40,6 +40,13 @@ import Testing
     ])
     func `a line with a value out of range is refused`(_ line: String) throws {
         #expect(throws: BLEError.self) { try recording(header + line + "\n") }
+    }
+
+    @Test(arguments: [(-1, nil), (0, nil), (513, 513), (65_535, 65_535), (70_000, 65_535)])
+    func `any offset that another device asks for can be read again`(offset: Int, read: Int?) throws {
+        let entry = RecordedEntry(.requestRead, offset: offset)
+        let lines = Recording(Recording.Header(stack: "Test"), entries: [entry]).lines
+        #expect(try Recording(lines: lines).entries.map(\.offset) == [read])
     }
 
     @Test func `a later version and another format are refused with what can be read`() throws {
@@ -131,6 +138,99 @@ import Testing
         close(reader)
         // Without a reader, the rest cannot be written.
         await expectError(.recordingFailed) { try await recorder.close() }
+    }
+
+    @Test func `a file that a recorder writes is not another's`() async throws {
+        let path = path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let recorder = try Recorder(path: path)
+        let error = try #require(throws: BLEError.self) { try Recorder(path: path) }
+        #expect(error.code == .recordingFailed)
+        #expect(error.message.contains("another recorder"))
+        #expect(throws: BLEError.self) {
+            try recording(header + #"{"at":1,"what":"connect"}"# + "\n").write(to: path)
+        }
+        try await recorder.close()
+        try await Recorder(path: path).close()
+    }
+
+    @Test func `each close returns after the last line`() async throws {
+        for _ in 0..<30 {
+            let path = path()
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let recorder = try Recorder(path: path)
+            let world = try await RecordedWorld(recorder)
+            await world.central.shutDown()
+            let counts = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await recorder.close()
+                        return try Data(contentsOf: URL(filePath: path)).count
+                    }
+                }
+                return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+            }
+            #expect(counts.count == 1)
+            #expect(try Recording(lines: Data(contentsOf: URL(filePath: path))).entries.last?.what == .reply)
+        }
+    }
+
+    @Test func `a recording replaces a file when it is written, where a link leads to`() throws {
+        let (path, earlier, link) = (path(), path(), path())
+        defer { for path in [path, earlier, link] { try? FileManager.default.removeItem(atPath: path) } }
+        try Data("before".utf8).write(to: URL(filePath: path))
+        try FileManager.default.linkItem(atPath: path, toPath: earlier)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let made = try recording(header + #"{"at":1,"what":"connect"}"# + "\n")
+        try made.write(to: link)
+        #expect(try Data(contentsOf: URL(filePath: path)) == made.lines)
+        // A reader of the former file still has all of it.
+        #expect(try String(contentsOfFile: earlier, encoding: .utf8) == "before")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let name = URL(filePath: path).lastPathComponent
+        let folder = try FileManager.default.contentsOfDirectory(atPath: FileManager.default.temporaryDirectory.path)
+        #expect(folder.filter { $0.hasPrefix(name) } == [name])
+    }
+
+    @Test(arguments: ["/nowhere/at/all", "/dev/full"]) func `what cannot be written is said`(path: String) throws {
+        let error = try #require(throws: BLEError.self) {
+            try recording(header + #"{"at":1,"what":"connect"}"# + "\n").write(to: path)
+        }
+        #expect(error.code == .recordingFailed)
+    }
+
+    // MARK: Calls
+
+    @Test func `a call that the program gave up, and the end, are in the recording`() async throws {
+        let recorder = Recorder()
+        let world = try await RecordedWorld(recorder)
+        let (battery, found) = try await world.addBattery()
+        await battery.ignore(.connect)
+        let connecting = Task(executorPreference: world.radio.taskExecutor) { try await found.connect() }
+        await world.clock.run(for: .seconds(1))
+        connecting.cancel()
+        await expectError(.cancelled) { try await connecting.value }
+        await world.central.shutDown()
+        let entries = recorder.recording.entries
+        let call = try #require(entries.first { $0.what == .connect }?.call)
+        #expect(entries.filter { $0.call == call }.map(\.what) == [.connect, .cancel, .reply])
+        #expect(entries.suffix(2).map(\.what) == [.shutDown, .reply])
+    }
+
+    @Test func `a long recording in memory has its entries in order`() async throws {
+        let recorder = Recorder()
+        let world = try await RecordedWorld(recorder)
+        let battery = try await world.addBattery().found
+        for _ in 0..<1000 { _ = try await battery.read(.batteryLevel) }
+        let before = recorder.recording.entries.count
+        await world.central.shutDown()
+        let entries = recorder.recording.entries
+        #expect(before < entries.count)
+        #expect(entries.filter { $0.what == .read }.count == 1000)
+        let calls = entries.filter { ![.reply, .cancel].contains($0.what) }.compactMap(\.call)
+        #expect(calls == Array(1...calls.count))
     }
 
     @Test func `what does not fit is counted`() async throws {

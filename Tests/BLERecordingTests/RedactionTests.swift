@@ -52,6 +52,60 @@ import Testing
         #expect((found?.cause as? BLEError)?.peripheral == "C0:00:00:00:00:01")
     }
 
+    @Test func `an address in a name is replaced, without a separator, too`() throws {
+        let id: DeviceID = "A4:C1:38:11:22:33"
+        var (advertisement, adapters) = (RecordedEntry(.advertisement, peripheral: id), RecordedEntry(.reply, call: 1))
+        advertisement.advertisement = Advertisement(localName: "Strap a4c138112233 A4-C1-38-11-22-33")
+        adapters.adapters = [
+            Adapter(
+                id: "hci0", address: "A4:C1:38:11:22:34", name: "desk (A4:C1:38:11:22:34)", isPowered: true,
+                isDiscovering: false)
+        ]
+        let alias = RecordedEntry(.setAlias, call: 2, text: "desk A4:C1:38:11:22:34")
+        let found = Recording(Recording.Header(stack: "Test"), entries: [advertisement, adapters, alias])
+            .redacted(.addresses).entries
+        #expect(found[0].advertisement?.localName == "Strap C0:00:00:00:00:01 C0:00:00:00:00:01")
+        #expect(found[1].adapters?.first?.name == "desk (C0:00:00:00:00:02)")
+        #expect(found[2].text == "desk C0:00:00:00:00:02")
+    }
+
+    @Test func `names in the errors of replies are replaced, and other texts stay`() {
+        let id: DeviceID = "A4:C1:38:11:22:33"
+        var (heard, adapters) = (RecordedEntry(.advertisement, peripheral: id), RecordedEntry(.reply, call: 1))
+        heard.advertisement = Advertisement(localName: "Anna")
+        var longer = heard
+        longer.advertisement = Advertisement(localName: "Anna's Strap")
+        adapters.adapters = [
+            Adapter(id: "hci0", address: "A4:C1:38:11:22:34", name: "poweredOn", isPowered: true, isDiscovering: false)
+        ]
+        let found = Recording(
+            Recording.Header(stack: "Test"),
+            entries: [
+                heard, longer, adapters, RecordedEntry(.connect, call: 2, peripheral: id),
+                RecordedEntry(
+                    .reply, call: 2, error: BLEError(.failed, "Anna's Strap is not Anna", remedy: "Ask Anna.")),
+                RecordedEntry(.adapterState, text: "poweredOn"), RecordedEntry(.setAlias, call: 3, text: "poweredOn"),
+            ]
+        ).redacted(.names).entries
+        #expect(found[4].error?.message == "Name 2 is not Name 1")
+        #expect(found[4].error?.remedy == "Ask Name 1.")
+        #expect(found[5].text == "poweredOn")
+        #expect(found[6].text == "Name 3")
+    }
+
+    @Test func `a peripheral with a new name each time is redacted in a moment`() {
+        let id: DeviceID = "A4:C1:38:11:22:33"
+        let entries = (0..<20_000).flatMap { number in
+            var heard = RecordedEntry(.advertisement, peripheral: id)
+            heard.advertisement = Advertisement(localName: "Strap \(number)")
+            return [
+                heard, RecordedEntry(.linkEnded, peripheral: id, error: BLEError(.failed, "Strap \(number) is gone")),
+            ]
+        }
+        let found = Recording(Recording.Header(stack: "Test"), entries: entries).redacted(.names).entries
+        #expect(found.last?.error?.message == "Name 20000 is gone")
+    }
+
     @Test func `values keep their lengths alone`() async throws {
         let redacted = try await recording().redacted(.values)
         let values = redacted.entries.compactMap(\.value)

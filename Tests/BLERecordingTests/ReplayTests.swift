@@ -99,9 +99,7 @@ import Testing
 
     private func run(_ world: RecordedWorld) async throws -> [String] {
         let (central, clock) = (world.central, world.clock)
-        let task = Task(executorPreference: world.radio.taskExecutor) { try await Self.program(central, clock) }
-        await clock.run(for: .seconds(60))
-        let seen = try await task.value
+        let seen = try await world.during(.seconds(60)) { try await Self.program(central, clock) }
         await central.shutDown()
         return seen
     }
@@ -115,9 +113,7 @@ import Testing
                 "disconnected", "[5]",
             ])
         let recorder = Recorder()
-        let clock = ManualClock()
-        let radio = try await SimulatedRadio(replaying: recording, clock: clock)
-        let again = try await run(RecordedWorld(recorder, on: radio, clock: clock))
+        let again = try await run(RecordedWorld(replaying: recording, recorder))
         #expect(again == seen)
         #expect(recorder.recording.differences(from: recording).map(\.description) == [])
         // At the same times, too.
@@ -130,27 +126,22 @@ import Testing
     @Test func `a file, and one without private data, are replayed as well`() async throws {
         let (recording, seen) = try await recorded()
         for read in [try Recording(lines: recording.lines), recording.redacted([.addresses])] {
-            let clock = ManualClock()
-            let radio = try await SimulatedRadio(replaying: read, clock: clock)
-            #expect(try await run(RecordedWorld(Recorder(), on: radio, clock: clock)) == seen)
+            #expect(try await run(RecordedWorld(replaying: read)) == seen)
         }
     }
 
     @Test func `a program that does something else gets the last value, and no failures`() async throws {
         let (recording, _) = try await recorded()
-        let clock = ManualClock()
-        let radio = try await SimulatedRadio(replaying: recording, clock: clock)
-        let world = try await RecordedWorld(Recorder(), on: radio, clock: clock)
+        let world = try await RecordedWorld(replaying: recording)
         let central = world.central
-        let task = Task(executorPreference: radio.taskExecutor) {
+        let values = try await world.during(.seconds(60)) {
             let sensor = try await central.first(matching: .name("Sensor"), timeout: .seconds(10)).peripheral
             try? await sensor.connect()
             var values: [[UInt8]?] = []
             for _ in 0..<8 { values.append(try? await sensor.read(Self.reading)) }
             return values
         }
-        await clock.run(for: .seconds(60))
-        #expect(try await task.value == [[1], [2], nil, [4], [5], [5], [5], [5]])
+        #expect(values == [[1], [2], nil, [4], [5], [5], [5], [5]])
         await central.shutDown()
     }
 
@@ -169,12 +160,10 @@ import Testing
         await world.clock.run(for: .seconds(1))
         await world.central.shutDown()
 
-        let clock = ManualClock()
-        let radio = try await SimulatedRadio(replaying: recorder.recording, clock: clock)
-        let again = try await RecordedWorld(Recorder(), on: radio, clock: clock)
+        let again = try await RecordedWorld(replaying: recorder.recording)
         var states: [AdapterState] = []
         for seconds in [2, 5, 5, 5, 5] {
-            await clock.run(for: .seconds(seconds))
+            await again.clock.run(for: .seconds(seconds))
             states.append(await again.central.adapterState)
         }
         #expect(states == [.poweredOn, .poweredOff, .poweredOn, .resetting, .poweredOn])
@@ -184,9 +173,7 @@ import Testing
     @Test func `new firmware is found on the same link, at its time`() async throws {
         let recorder = Recorder()
         let world = try await RecordedWorld(recorder)
-        let battery = await world.radio.add(.battery(level: 90))
-        for try await found in world.central.discoveries() where found.peripheral.id == battery.id { break }
-        let peripheral = world.central.peripheral(battery.id)
+        let (battery, peripheral) = try await world.addBattery()
         _ = try await peripheral.services()
         await world.clock.run(for: .seconds(4))
         await battery.setServices([
@@ -196,13 +183,10 @@ import Testing
         _ = try await peripheral.services()
         await world.central.shutDown()
 
-        let clock = ManualClock()
-        let radio = try await SimulatedRadio(replaying: recorder.recording, clock: clock)
-        let again = try await RecordedWorld(Recorder(), on: radio, clock: clock)
-        for try await found in again.central.discoveries() where found.peripheral.id == battery.id { break }
-        let replayed = again.central.peripheral(battery.id)
+        let again = try await RecordedWorld(replaying: recorder.recording)
+        let replayed = try await again.find(battery.id)
         #expect(try await replayed.services().map(\.uuid) == [.battery])
-        await clock.run(for: .seconds(5))
+        await again.clock.run(for: .seconds(5))
         #expect(try await replayed.services().map(\.uuid) == [.battery, Self.sensor])
         await again.central.shutDown()
     }
@@ -210,9 +194,7 @@ import Testing
     @Test func `a later link has the services that it had`() async throws {
         let recorder = Recorder()
         let world = try await RecordedWorld(recorder)
-        let battery = await world.radio.add(.battery(level: 90))
-        for try await found in world.central.discoveries() where found.peripheral.id == battery.id { break }
-        let peripheral = world.central.peripheral(battery.id)
+        let (battery, peripheral) = try await world.addBattery()
         #expect(try await peripheral.services().map(\.uuid) == [.battery])
         await world.clock.run(for: .seconds(1))
         await battery.dropLink()
@@ -221,13 +203,10 @@ import Testing
         #expect(try await peripheral.services().map(\.uuid) == [Self.sensor])
         await world.central.shutDown()
 
-        let clock = ManualClock()
-        let radio = try await SimulatedRadio(replaying: recorder.recording, clock: clock)
-        let again = try await RecordedWorld(Recorder(), on: radio, clock: clock)
-        for try await found in again.central.discoveries() where found.peripheral.id == battery.id { break }
-        let replayed = again.central.peripheral(battery.id)
+        let again = try await RecordedWorld(replaying: recorder.recording)
+        let replayed = try await again.find(battery.id)
         #expect(try await replayed.services().map(\.uuid) == [.battery])
-        await clock.run(for: .seconds(2))
+        await again.clock.run(for: .seconds(2))
         #expect(try await replayed.services().map(\.uuid) == [Self.sensor])
         await again.central.shutDown()
     }

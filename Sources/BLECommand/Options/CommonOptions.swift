@@ -44,7 +44,7 @@ struct CommonOptions: ParsableArguments {
         guard replay == nil || (adapter == nil && bus == nil) else {
             throw ValidationError("--replay needs no Bluetooth: remove --adapter and --bus.")
         }
-        guard replay == nil || replay != record else {
+        if let replay, let record, replay == record || RecordingFile.isSame(replay, record) {
             throw ValidationError("--replay and --record are the same file.")
         }
     }
@@ -96,7 +96,7 @@ struct CommonOptions: ParsableArguments {
         switch backend {
         case .bluez: return try await central(.bluez(adapter: adapter, bus: bus))
         case .simulated:
-            if let shared = SharedRadio.address {
+            if let shared = try SharedRadio.address() {
                 return try await central(.bluez(adapter: adapter, bus: shared))
             }
             return try await central(.simulated(await SimulatedRadio.demonstration(logger: configuration.logger)))
@@ -118,7 +118,7 @@ struct CommonOptions: ParsableArguments {
         switch backend {
         case .bluez: return try await host(.bluez(adapter: adapter, bus: bus))
         case .simulated:
-            if shares, let shared = SharedRadio.address {
+            if shares, let shared = try SharedRadio.address() {
                 return try await host(.bluez(adapter: adapter ?? SharedRadio.hostAdapter, bus: shared))
             }
             return try await host(

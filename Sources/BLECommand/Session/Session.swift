@@ -28,12 +28,15 @@ enum Session {
         _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehavior = .justWorks,
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
+        let output = Output(json: options.json)
         try await run(
-            Output(json: options.json), outage: outage,
+            output, outage: outage,
             open: {
                 let recorder = try options.makeRecorder()
-                let central = try await options.makeCentral(
-                    pairing: pairing, waits: outage == .isWaitedFor, recorder: recorder)
+                let central = try await completing(recorder, output) {
+                    try await options.makeCentral(
+                        pairing: pairing, waits: outage == .isWaitedFor, recorder: recorder)
+                }
                 return (central, recorder)
             }, work: work)
     }
@@ -70,13 +73,15 @@ enum Session {
             }
             let recorder = try options.makeRecorder()
             // Others of this user find what the first of them serves.
-            let isFirst = options.backend == .simulated && shares && SharedRadio.address == nil
-            let radio = isFirst ? try await SharedRadio.start(CommonOptions.logger(verbose: options.verbose)) : nil
-            if radio != nil { output.note("other commands find it: --backend simulated") }
-            defer { withExtendedLifetime(radio) {} }
-            let host = try await output.progress.during("Starting Bluetooth") {
-                try await options.makeHost(pairing: pairing, recorder: recorder, shares: shares)
+            let isFirst = try options.backend == .simulated && shares && SharedRadio.address() == nil
+            let (radio, host) = try await completing(recorder, output) {
+                let radio = isFirst ? try await SharedRadio.start(CommonOptions.logger(verbose: options.verbose)) : nil
+                if radio != nil { output.note("other commands find it: --backend simulated") }
+                return try await output.progress.during("Starting Bluetooth") {
+                    (radio, try await options.makeHost(pairing: pairing, recorder: recorder, shares: shares))
+                }
             }
+            defer { withExtendedLifetime(radio) {} }
             let result: Result<Void, any Error>
             do {
                 result = .success(try await work(host, output))
@@ -85,6 +90,18 @@ enum Session {
             }
             await Task { await host.shutDown() }.value
             try await end(result, recorder, output)
+        }
+    }
+
+    /// Returns what `open` opens. Completes the recording if that fails.
+    private static func completing<Value: Sendable>(
+        _ recorder: Recorder?, _ output: Output, _ open: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await open()
+        } catch {
+            try await end(.failure(error), recorder, output)
+            throw error
         }
     }
 

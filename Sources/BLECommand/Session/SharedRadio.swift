@@ -20,8 +20,18 @@ final class SharedRadio: Sendable {
 
     private let bus: PrivateBus
     private let daemon: FakeBlueZ
+    private let path: String
+    /// The number of the socket's file.
+    private let file: ino_t
 
-    private init(bus: PrivateBus, daemon: FakeBlueZ) { (self.bus, self.daemon) = (bus, daemon) }
+    private init(_ bus: PrivateBus, _ daemon: FakeBlueZ, _ path: String, _ file: ino_t) {
+        (self.bus, self.daemon, self.path, self.file) = (bus, daemon, path, file)
+    }
+
+    deinit {
+        // Another command may have taken the path.
+        if Self.facts(of: path)?.st_ino == file { unlink(path) }
+    }
 
     /// The path of its socket, from `BLE_SIMULATED_RADIO` or in the user's runtime directory. Nil if commands share
     /// nothing: the variable is empty, or the machine has no such directory.
@@ -34,31 +44,87 @@ final class SharedRadio: Sendable {
     }
 
     /// The address of the one that is there. Nil if there is none.
-    static var address: String? {
-        guard let path, PrivateBus.isUsed(path) else { return nil }
+    ///
+    /// Throws `unauthorized` for a socket of another user, who could offer anything.
+    static func address() throws(BLEError) -> String? {
+        guard let path, PrivateBus.isUsed(path), let file = facts(of: path) else { return nil }
+        guard file.st_uid == geteuid() else {
+            throw BLEError(
+                .unauthorized, "the socket “\(path)” belongs to another user", isRetryable: false,
+                remedy: "Set BLE_SIMULATED_RADIO to another path, or to nothing.")
+        }
         return PrivateBus.address(path)
+    }
+
+    private static func facts(of path: String) -> stat? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? facts : nil
     }
 
     /// Starts one with the usual peripherals. Nil if commands share nothing, or another command has just started it.
     static func start(_ logger: Logger) async throws -> SharedRadio? {
-        guard let path, let bus = try await newBus(path) else { return nil }
-        let radio = SimulatedRadio(logger: logger)
-        let daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: 66, logger: logger)
-        try await FakeWorld(radio: radio, daemon: daemon).fill(with: FakePeripheral.usual)
-        for adapter in adapters { await daemon.addAdapter(adapter) }
-        try await daemon.start()
-        return SharedRadio(bus: bus, daemon: daemon)
+        guard let path else { return nil }
+        return try await StartLock.with(path + ".lock") {
+            guard try address() == nil else { return nil }
+            // Others find it once it is ready.
+            let hidden = "\(path).\(getpid())"
+            guard let bus = try await newBus(hidden) else { return nil }
+            let radio = SimulatedRadio(logger: logger)
+            let daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: 66, logger: logger)
+            try await FakeWorld(radio: radio, daemon: daemon).fill(with: FakePeripheral.usual)
+            for adapter in adapters { await daemon.addAdapter(adapter) }
+            try await daemon.start()
+            guard let file = facts(of: hidden)?.st_ino, rename(hidden, path) == 0 else {
+                throw BLEError(
+                    .bluetoothUnavailable, "the socket “\(path)” cannot be made: \(String(cString: strerror(errno)))",
+                    isRetryable: false, remedy: "Set BLE_SIMULATED_RADIO to another path.")
+            }
+            return SharedRadio(bus, daemon, path, file)
+        }
     }
 
+    /// Returns nil if there can be none, and the path was not asked for: then the command has a radio of its own.
     private static func newBus(_ path: String) async throws(BLEError) -> PrivateBus? {
         do {
             return try await PrivateBus(path: path)
         } catch {
-            // Another command may have been faster. Unless the path was asked for, the command has a radio of its own.
-            guard error.code != .busy, !PrivateBus.isUsed(path), getenv("BLE_SIMULATED_RADIO") != nil else {
-                return nil
-            }
+            guard getenv("BLE_SIMULATED_RADIO") != nil else { return nil }
             throw error
         }
+    }
+}
+
+/// What one command at a time holds while it starts the shared radio: a file that is locked.
+private enum StartLock {
+    /// More than a command needs to start a radio.
+    private static let patience = Duration.seconds(20)
+
+    /// Does the work while no other command does. Without a directory for the file, nothing is locked.
+    ///
+    /// Throws `busy` if another command does not come to an end.
+    static func with<Value: Sendable>(_ path: String, _ work: () async throws -> Value) async throws -> Value {
+        guard let file = try await locked(path) else { return try await work() }
+        defer {
+            // Before others can lock it: they look whether it is still there.
+            unlink(path)
+            close(file)
+        }
+        return try await work()
+    }
+
+    private static func locked(_ path: String) async throws -> CInt? {
+        let elapsed = CommandClock.elapsed(ContinuousClock())
+        while elapsed() < patience {
+            let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard file >= 0 else { return nil }
+            let isLocked = flock(file, LOCK_EX | LOCK_NB) == 0
+            var (ours, present) = (stat(), stat())
+            if isLocked, fstat(file, &ours) == 0, stat(path, &present) == 0, ours.st_ino == present.st_ino {
+                return file
+            }
+            close(file)
+            if !isLocked { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        throw BLEError(.busy, "another command has been starting the simulated radio for \(patience)")
     }
 }

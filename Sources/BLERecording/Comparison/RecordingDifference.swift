@@ -52,9 +52,6 @@ extension Recording {
         }
     }
 
-    /// The number of steps between which the shortest list of differences is looked for. It costs up to their square.
-    private static let searched = 2000
-
     private static func differences(
         _ subject: DeviceID?, _ old: [Story.Step], _ new: [Story.Step]
     ) -> [RecordingDifference] {
@@ -65,85 +62,11 @@ extension Recording {
                     RecordingDifference(isAdded: isAdded, peripheral: subject, time: step.time, text: step.text))
             }
         }
-        compare(old[...], new[...]) { removed, inserted in
-            add(removed, isAdded: false)
-            add(inserted, isAdded: true)
+        SequenceComparison(old.map(\.text), new.map(\.text)).report { removed, inserted in
+            add(old[removed], isAdded: false)
+            add(new[inserted], isAdded: true)
         }
         return found
-    }
-
-    /// Reports what differs, in order: what only the first has, and what the second has in its place.
-    private static func compare(
-        _ old: ArraySlice<Story.Step>, _ new: ArraySlice<Story.Step>,
-        _ report: (_ removed: ArraySlice<Story.Step>, _ inserted: ArraySlice<Story.Step>) -> Void
-    ) {
-        var (old, new) = (old, new)
-        while let one = old.first, let other = new.first, one.text == other.text {
-            old.removeFirst()
-            new.removeFirst()
-        }
-        while let one = old.last, let other = new.last, one.text == other.text {
-            old.removeLast()
-            new.removeLast()
-        }
-        guard !old.isEmpty, !new.isEmpty else {
-            if !old.isEmpty || !new.isEmpty { report(old, new) }
-            return
-        }
-        let matches = max(old.count, new.count) <= searched ? shortest(old, new) : unique(old, new)
-        guard !matches.isEmpty else { return report(old, new) }
-        var (position, other) = (old.startIndex, new.startIndex)
-        for (before, after) in matches {
-            compare(old[position..<before], new[other..<after], report)
-            (position, other) = (before + 1, after + 1)
-        }
-        compare(old[position...], new[other...], report)
-    }
-
-    /// The positions of the steps that the shortest list of differences leaves.
-    private static func shortest(_ old: ArraySlice<Story.Step>, _ new: ArraySlice<Story.Step>) -> [(Int, Int)] {
-        let changes = new.map(\.text).difference(from: old.map(\.text))
-        let removed = Set(
-            changes.removals.map { change in if case .remove(let offset, _, _) = change { offset } else { 0 } })
-        let inserted = Set(
-            changes.insertions.map { change in if case .insert(let offset, _, _) = change { offset } else { 0 } })
-        return Array(
-            zip(
-                old.indices.filter { !removed.contains($0 - old.startIndex) },
-                new.indices.filter { !inserted.contains($0 - new.startIndex) }))
-    }
-
-    /// The positions of steps that both have once, as many as are in the same order.
-    private static func unique(_ old: ArraySlice<Story.Step>, _ new: ArraySlice<Story.Step>) -> [(Int, Int)] {
-        func positions(_ steps: ArraySlice<Story.Step>) -> [String: Int?] {
-            var found: [String: Int?] = [:]
-            for index in steps.indices {
-                found.updateValue(found[steps[index].text] == nil ? index : nil, forKey: steps[index].text)
-            }
-            return found
-        }
-        let others = positions(new)
-        let pairs = positions(old).compactMap { text, index in
-            index.flatMap { index in (others[text] ?? nil).map { (index, $0) } }
-        }.sorted { $0.0 < $1.0 }
-        // The longest ascending row of the second positions: for each length, the pair with the least end, and for each
-        // pair the one before it.
-        var (ends, before) = ([Int](), [Int?](repeating: nil, count: pairs.count))
-        for (number, pair) in pairs.enumerated() {
-            var (low, high) = (0, ends.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if pairs[ends[middle]].1 < pair.1 { low = middle + 1 } else { high = middle }
-            }
-            before[number] = low > 0 ? ends[low - 1] : nil
-            if low == ends.count { ends.append(number) } else { ends[low] = number }
-        }
-        var (row, next) = ([(Int, Int)](), ends.last)
-        while let number = next {
-            row.append(pairs[number])
-            next = before[number]
-        }
-        return row.reversed()
     }
 }
 
@@ -227,7 +150,7 @@ extension Recording {
                 let position = story.add(text, of: subject, at: entry.time)
                 guard let call = entry.call, !isPacket else { continue }
                 calls[call] = (subject, position, entry.what)
-                if entry.what == .openChannel || entry.what == .acquireWriting { openers[call] = subject }
+                if [.openChannel, .acquireWriting, .acceptChannel].contains(entry.what) { openers[call] = subject }
             }
         }
         return story

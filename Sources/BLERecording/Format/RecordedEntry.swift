@@ -6,8 +6,11 @@ public import BLE
 public struct RecordedEntry: Sendable {
     /// What happened.
     public enum What: String, Hashable, Codable, Sendable, CaseIterable {
+        // Calls of a central and of a host.
         /// The stack is started.
         case start
+        /// The stack is shut down.
+        case shutDown
 
         // Calls of a central. Each has a number (`call`), under which its reply follows.
         /// Starts to scan, with `filter`.
@@ -158,7 +161,7 @@ public struct RecordedEntry: Sendable {
     public var handle: UInt16?
     /// The bytes that were read, written, notified or sent.
     public var value: [UInt8]?
-    /// The position of the first byte that is read or written, if it is not 0.
+    /// The position of the first byte that is read or written, 1 to 65,535. Nil for 0.
     public var offset: Int?
     /// A number: an MTU, a strength, a PSM, or what a host's registration is known by.
     public var number: Int?
@@ -192,11 +195,15 @@ public struct RecordedEntry: Sendable {
         self.peripheral = peripheral
         self.handle = handle
         self.value = value
-        self.offset = offset == 0 ? nil : offset
+        self.offset = offset.map { min(max($0, 0), Self.maximumOffset) }
+        if self.offset == 0 { self.offset = nil }
         self.number = number
         self.text = text
         self.error = error
     }
+
+    /// What a request has room for. A value has at most 512 bytes, but a program may ask for more.
+    private static let maximumOffset = 0xFFFF
 
     init(_ what: What, _ attribute: AttributeID, value: [UInt8]? = nil, offset: Int? = nil) {
         self.init(what, peripheral: attribute.peripheral, handle: attribute.handle, value: value, offset: offset)
@@ -233,9 +240,9 @@ extension RecordedEntry: Codable {
         handle = try optional(.handle)
         value = container.contains(.value) ? try container.decodeHex(forKey: .value) : nil
         offset = try optional(.offset)
-        guard (0...512).contains(offset ?? 0) else {
+        guard (0...Self.maximumOffset).contains(offset ?? 0) else {
             throw DecodingError.dataCorruptedError(
-                forKey: .offset, in: container, debugDescription: "\(offset ?? 0) is not between 0 and 512")
+                forKey: .offset, in: container, debugDescription: "\(offset ?? 0) is not between 0 and 65535")
         }
         number = try optional(.number)
         text = try optional(.text)

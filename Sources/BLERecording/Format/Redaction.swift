@@ -7,9 +7,10 @@ public struct Redaction: OptionSet, Hashable, Codable, Sendable {
     /// Creates a redaction from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Each device address is replaced with one of its own, `C0:00:00:00:00:01` and so on, also in texts.
+    /// Each device address is replaced with one of its own, `C0:00:00:00:00:01` and so on, also in texts and names. In
+    /// those, what has the form of an address counts, and 12 digits in a row that are an address of the recording.
     public static let addresses = Redaction(rawValue: 1)
-    /// Names of peripherals and adapters are replaced.
+    /// Names of peripherals and adapters are replaced, also in the texts of errors about them.
     public static let names = Redaction(rawValue: 2)
     /// The bytes of values and packets are replaced with zeros of the same number. Without this, they may contain
     /// names, addresses and serial numbers.
@@ -40,7 +41,9 @@ private struct Redactor {
     private var addresses: [String: String] = [:]
     private var names: [String: String] = [:]
     /// The names that the texts about a peripheral may contain. Nil for those of adapters.
-    private var namesOf: [DeviceID?: [String]] = [:]
+    private var namesOf: [DeviceID?: Names] = [:]
+    /// The peripherals of the calls that have no reply yet.
+    private var calls: [Int: DeviceID] = [:]
 
     init(_ what: Redaction) { self.what = what }
 
@@ -66,15 +69,20 @@ private struct Redactor {
     private mutating func learn(name: String?, of id: DeviceID?) {
         guard what.contains(.names), let name, !name.isEmpty else { return }
         if names[name] == nil { names[name] = "Name \(names.count + 1)" }
-        if namesOf[id]?.contains(name) != true { namesOf[id, default: []].append(name) }
+        namesOf[id, default: Names()].add(name)
     }
+
+    private mutating func replaced(name: String) -> String { names[name] ?? withoutAddresses(name) }
 
     mutating func redacted(_ entry: RecordedEntry) -> RecordedEntry {
         var entry = entry
-        let about = entry.peripheral ?? entry.error?.peripheral
+        var about = entry.peripheral ?? entry.error?.peripheral
+        if let call = entry.call {
+            if entry.what == .reply { about = about ?? calls.removeValue(forKey: call) } else { calls[call] = about }
+        }
         entry.peripheral = entry.peripheral.map(replaced)
         if what.contains(.values) { entry.value = entry.value.map(zeros) }
-        if let name = entry.advertisement?.localName { entry.advertisement?.localName = names[name] ?? name }
+        if let name = entry.advertisement?.localName { entry.advertisement?.localName = replaced(name: name) }
         // The data may contain addresses and names in any form.
         if let advertisement = entry.advertisement {
             entry.advertisement?.manufacturerData = advertisement.manufacturerData.mapValues(zeros)
@@ -89,13 +97,20 @@ private struct Redactor {
                 isPaired: state.isPaired, isTrusted: state.isTrusted, isBlocked: state.isBlocked,
                 identity: replaced(state.identity))
         }
-        entry.adapters = entry.adapters?.map { adapter in
-            Adapter(
-                id: adapter.id, address: addresses[adapter.address] ?? adapter.address,
-                name: names[adapter.name] ?? adapter.name, isPowered: adapter.isPowered,
-                isDiscovering: adapter.isDiscovering, isInUse: adapter.isInUse)
+        if let adapters = entry.adapters {
+            entry.adapters = []
+            for adapter in adapters {
+                entry.adapters?.append(
+                    Adapter(
+                        id: adapter.id, address: addresses[adapter.address] ?? adapter.address,
+                        name: replaced(name: adapter.name), isPowered: adapter.isPowered,
+                        isDiscovering: adapter.isDiscovering, isInUse: adapter.isInUse))
+            }
         }
-        if let text = entry.text { entry.text = names[text] ?? withoutAddresses(text) }
+        // Others are states, adapters and places, which a name may resemble.
+        if let text = entry.text {
+            entry.text = entry.what == .setAlias ? replaced(name: text) : withoutAddresses(text)
+        }
         entry.error = entry.error.map { redacted($0, about) }
         return entry
     }
@@ -119,45 +134,91 @@ private struct Redactor {
     }
 
     private mutating func redacted(_ text: String, _ about: DeviceID?) -> String {
-        var text = withoutAddresses(text)
-        let names = (namesOf[about] ?? []) + (about == nil ? [] : namesOf[nil] ?? [])
-        for name in names.sorted(by: { $0.count > $1.count }) where text.contains(name) {
-            text = text.replacing(name, with: self.names[name] ?? "")
+        // Before the names: one may contain an address.
+        let sources = about == nil ? [namesOf[nil]] : [namesOf[about], namesOf[nil]]
+        let replaced = Self.replacing(in: text) { bytes, start in
+            let found = sources.compactMap { $0?.longest(in: bytes, at: start) }.max { $0.utf8.count < $1.utf8.count }
+            return found.map { ($0.utf8.count, names[$0] ?? "") }
         }
-        return text
+        return withoutAddresses(replaced)
     }
 
-    /// Replaces what has the form of an address, in one pass: six pairs of digits with the same separator.
     private mutating func withoutAddresses(_ text: String) -> String {
         guard what.contains(.addresses) else { return text }
+        return Self.replacing(in: text) { bytes, start in
+            if let address = Self.address(in: bytes, at: start) {
+                learn(address)
+                return (17, addresses[address] ?? address)
+            }
+            return Self.plainAddress(in: bytes, at: start).flatMap { addresses[$0] }.map { (12, $0) }
+        }
+    }
+
+    /// Returns the text with something else in place of what `find` finds at a position of it, in one pass: the number of
+    /// bytes there, and what replaces them.
+    private static func replacing(in text: String, _ find: ([UInt8], Int) -> (count: Int, other: String)?) -> String {
         let bytes = Array(text.utf8)
         var (result, index) = ([UInt8](), 0)
         while index < bytes.count {
-            guard let address = Self.address(in: bytes, at: index) else {
+            if let (count, other) = find(bytes, index) {
+                result += Array(other.utf8)
+                index += count
+            } else {
                 result.append(bytes[index])
                 index += 1
-                continue
             }
-            learn(address)
-            result += Array((addresses[address] ?? address).utf8)
-            index += 17
         }
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Returns the address at a position, in upper case with colons. In a path of bluetoothd, it has underscores.
+    /// Returns the address at a position, in upper case with colons: six pairs of digits with the same separator. In a
+    /// path of bluetoothd, it has underscores.
     private static func address(in bytes: [UInt8], at start: Int) -> String? {
         guard start + 17 <= bytes.count, [UInt8]("_-:".utf8).contains(bytes[start + 2]) else { return nil }
-        var address: [UInt8] = []
-        for (offset, byte) in bytes[start..<start + 17].enumerated() {
-            if offset % 3 == 2 {
-                guard byte == bytes[start + 2] else { return nil }
-                address.append(UInt8(ascii: ":"))
-            } else {
-                guard Character(UnicodeScalar(byte)).isHexDigit else { return nil }
-                address.append(byte >= UInt8(ascii: "a") ? byte - 32 : byte)
-            }
+        for offset in stride(from: 2, to: 17, by: 3) where bytes[start + offset] != bytes[start + 2] { return nil }
+        return address((0..<17).filter { $0 % 3 != 2 }.map { bytes[start + $0] })
+    }
+
+    /// Returns the address of the 12 digits at a position, between which nothing is.
+    private static func plainAddress(in bytes: [UInt8], at start: Int) -> String? {
+        guard start + 12 <= bytes.count, isDigit(bytes[start]), start == 0 || !isDigit(bytes[start - 1]),
+            start + 12 == bytes.count || !isDigit(bytes[start + 12])
+        else { return nil }
+        return address(Array(bytes[start..<start + 12]))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }
+
+    private static func address(_ digits: [UInt8]) -> String? {
+        guard digits.allSatisfy(isDigit) else { return nil }
+        let pairs = stride(from: 0, to: 12, by: 2).map { String(decoding: digits[$0..<$0 + 2], as: UTF8.self) }
+        return pairs.joined(separator: ":").uppercased()
+    }
+}
+
+/// The names of a peripheral, to be found in texts.
+private struct Names {
+    private var names: Set<String> = []
+    /// In bytes, the longest first.
+    private var lengths: [Int] = []
+
+    /// The bytes of the longest name (Core Specification 5.4, volume 3, part C, section 12.1). What is longer is no name
+    /// that a text has.
+    private static let maximumLength = 248
+
+    mutating func add(_ name: String) {
+        let length = name.utf8.count
+        guard length <= Self.maximumLength, names.insert(name).inserted, !lengths.contains(length) else { return }
+        lengths.append(length)
+        lengths.sort(by: >)
+    }
+
+    /// Returns the longest name at a position of a text.
+    func longest(in bytes: [UInt8], at start: Int) -> String? {
+        for length in lengths where start + length <= bytes.count {
+            let part = String(decoding: bytes[start..<start + length], as: UTF8.self)
+            if names.contains(part) { return part }
         }
-        return String(decoding: address, as: UTF8.self)
+        return nil
     }
 }

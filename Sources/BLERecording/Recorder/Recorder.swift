@@ -22,16 +22,23 @@ public final class Recorder: Sendable {
         var elapsed: (@Sendable () -> Duration)?
         /// The entries of a recording in memory, or those that are not in the file yet.
         var entries: [RecordedEntry] = []
+        /// Of a recording in memory, the entries before those, in full parts. Copies share them, so that the next entry
+        /// after a copy does not copy everything.
+        var parts: [[RecordedEntry]] = []
         /// The number of entries that did not find room.
         var lost = 0
         var isWriting = false
         var hasWrittenHeader = false
+        /// Whether nothing more is taken down.
         var isClosed = false
         var error: BLEError?
         var lastCall = 0
         /// The calls without a reply.
         var open: Set<Int> = []
     }
+
+    /// The number of entries that are kept, or written, together.
+    private static let partCount = 256
 
     private let state = Mutex(State())
     private let file: Int32?
@@ -66,16 +73,15 @@ public final class Recorder: Sendable {
     deinit {
         guard let file else { return }
         // No work of the queue remains, because it would hold this recorder.
-        if !state.withLock({ $0.isClosed }) { closeFile(file) }
+        if !state.withLock({ $0.isClosed }) { _ = closeFile(file) }
     }
 
     /// What was recorded so far. Of a file, only what is not written yet.
     public var recording: Recording {
-        state.withLock { state in
-            var entries = state.entries
-            if state.lost > 0 { entries.append(gap(state)) }
-            return Recording(state.header ?? Recording.Header(stack: "none"), entries: entries)
+        let (header, parts) = state.withLock { state in
+            (state.header, state.parts + [state.entries] + (state.lost > 0 ? [[gap(state)]] : []))
         }
+        return Recording(header ?? Recording.Header(stack: "none"), entries: Array(parts.joined()))
     }
 
     /// Why the file could not be written further. The program goes on without a recording.
@@ -86,18 +92,17 @@ public final class Recorder: Sendable {
     /// Throws `recordingFailed` if not everything could be written, and `cancelled` if the task is cancelled before;
     /// the rest is written even so.
     public func close() async throws(BLEError) {
-        let isFirst = state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
-        guard let file else { return }
         let end = Outcome<Void>()
-        queue.async {
-            if isFirst {
-                self.write()
-                closeFile(file)
+        state.withLock { state in
+            // Within the lock, so that the work of the first call comes before that of others.
+            if let file, !state.isClosed {
+                queue.async {
+                    self.write()
+                    if let error = closeFile(file) { self.fail(error) }
+                }
             }
-            end.deliver(.success(()))
+            state.isClosed = true
+            queue.async { end.deliver(.success(())) }
         }
         try await end.wait()
         if let error { throw error }
@@ -142,28 +147,40 @@ public final class Recorder: Sendable {
 
     func event(_ entry: RecordedEntry) { add { _ in (entry, ()) } }
 
-    /// Records a call with its end.
+    /// Records a call with its cancellation and its end.
+    ///
+    /// - Parameter body: gets the number of the call.
     func record<Value: Sendable>(
         _ entry: RecordedEntry, isolation: isolated (any Actor)? = #isolation,
         reply fill: (Value, inout RecordedEntry) -> Void = { _, _ in },
-        _ body: () async throws(BLEError) -> Value
+        _ body: (_ call: Int) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         let call = call(entry)
-        do throws(BLEError) {
-            let value = try await body()
-            reply(call) { fill(value, &$0) }
-            return value
-        } catch {
-            reply(call, error)
-            throw error
+        let result: Result<Value, BLEError> = await withTaskCancellationHandler {
+            do throws(BLEError) {
+                return .success(try await body(call))
+            } catch {
+                return .failure(error)
+            }
+        } onCancel: {
+            cancel(call)
         }
+        switch result {
+        case .success(let value): reply(call) { fill(value, &$0) }
+        case .failure(let error): reply(call, error)
+        }
+        return try result.get()
     }
 
     private func add<Result>(_ make: (inout State) -> (RecordedEntry?, Result)) -> Result {
         let (result, writes): (Result, Bool) = state.withLock { state in
             let (made, result) = make(&state)
             guard var entry = made, !state.isClosed, state.error == nil else { return (result, false) }
-            guard state.entries.count < limit else {
+            if file == nil, state.entries.count == Self.partCount {
+                state.parts.append(state.entries)
+                state.entries = []
+            }
+            guard state.parts.count * Self.partCount + state.entries.count < limit else {
                 state.lost += 1
                 return (result, false)
             }
@@ -208,9 +225,11 @@ public final class Recorder: Sendable {
                 send(writer.line(header), to: file)
             }
             // In parts, so that a killed program has lost little.
-            for part in stride(from: 0, to: entries.count, by: 256) {
+            for part in stride(from: 0, to: entries.count, by: Self.partCount) {
                 var data = Data()
-                for entry in entries[part..<min(part + 256, entries.count)] { data.append(writer.line(entry)) }
+                for entry in entries[part..<min(part + Self.partCount, entries.count)] {
+                    data.append(writer.line(entry))
+                }
                 send(data, to: file)
             }
         }
@@ -218,8 +237,10 @@ public final class Recorder: Sendable {
 
     private func send(_ data: Data, to file: Int32) {
         guard error == nil else { return }
-        if let error = writeAll(data, to: file) { state.withLock { $0.error = error } }
+        if let error = writeAll(data, to: file) { fail(error) }
     }
+
+    private func fail(_ error: BLEError) { state.withLock { $0.error = $0.error ?? error } }
 }
 
 /// Writes everything. Returns why it could not.
@@ -242,32 +263,70 @@ private func openFile(_ path: String) throws(BLEError) -> Int32 {
     let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard file >= 0 else { throw Recorder.fileError(errno, path) }
     _ = fcntl(file, F_SETFL, O_WRONLY)
-    var facts = stat()
-    if fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG { _ = fchmod(file, 0o600) }
+    guard isRegular(file) else { return file }
+    // Two recordings in one file would be none.
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+        _ = closeFile(file)
+        throw BLEError(
+            .recordingFailed, "the recording “\(path)” cannot be written: another recorder writes it",
+            isRetryable: false, remedy: "Choose another file.")
+    }
+    _ = fchmod(file, 0o600)
     return file
 }
 
+private func isRegular(_ file: Int32) -> Bool {
+    var facts = stat()
+    return fstat(file, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+}
+
 extension Recording {
-    /// Writes the recording to a file, which only this user can read.
+    /// Writes the recording to a file, which only this user can read. A file of that name is replaced when everything is
+    /// written, or stays as it is.
     ///
     /// Throws `recordingFailed`.
     public func write(to path: String) throws(BLEError) { try writeFile(lines, path) }
 
-    /// Writes the recording to a btsnoop capture, which only this user can read; see ``btsnoop()``.
+    /// Writes the recording to a btsnoop capture, as ``write(to:)`` does; see ``btsnoop()``.
     ///
     /// Throws `recordingFailed`.
     public func writeBTSnoop(to path: String) throws(BLEError) { try writeFile(btsnoop(), path) }
 }
 
 private func writeFile(_ data: Data, _ path: String) throws(BLEError) {
-    let file = try openFile(path)
-    defer { closeFile(file) }
-    _ = ftruncate(file, 0)
-    if let error = writeAll(data, to: file) { throw error }
+    var facts = stat()
+    // Not while a recorder writes it.
+    let present = stat(path, &facts) == 0 ? try openFile(path) : nil
+    defer { if let present { _ = closeFile(present) } }
+    if let present, !isRegular(present) {
+        // A pipe or a device is not replaced.
+        if let error = writeAll(data, to: present) { throw error }
+        return
+    }
+    // What a link leads to is replaced, not the link.
+    let place = present == nil ? path : resolved(path)
+    var name = Array((place + ".XXXXXX").utf8CString)
+    let file = mkstemp(&name)
+    guard file >= 0 else { throw Recorder.fileError(errno, path) }
+    var error = writeAll(data, to: file)
+    // A file is closed even if that fails.
+    error = error ?? closeFile(file)
+    if error == nil, rename(name, place) != 0 { error = Recorder.fileError(errno, path) }
+    guard let error else { return }
+    unlink(name)
+    throw error
 }
 
-// The recorder has methods of these names.
-private func closeFile(_ file: Int32) { close(file) }
+private func resolved(_ path: String) -> String {
+    guard let found = realpath(path, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found)
+}
+
+/// Closes a file, whether or not that succeeds. Returns why what was written is lost.
+private func closeFile(_ file: Int32) -> BLEError? {
+    close(file) == 0 || errno == EINTR ? nil : Recorder.fileError(errno)
+}
 
 /// Writes, and returns an error instead of a signal if the reader of a pipe is gone.
 private func writeFile(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {

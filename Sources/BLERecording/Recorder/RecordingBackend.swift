@@ -46,7 +46,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func start(_ context: CentralContext) async throws(BLEError) {
         recorder.begin(context.clock, stack: "\(Base.self)")
         let recorder = recorder
-        try await recorder.record(RecordedEntry(.start)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.start)) { _ throws(BLEError) in
             try await base.start(
                 CentralContext(
                     handleEvent: { event in
@@ -63,18 +63,21 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
         }
     }
 
-    /// Shuts down the recorded backend.
-    public func shutDown() async { await base.shutDown() }
+    /// Records the call and passes it on.
+    public func shutDown() async {
+        try? await recorder.record(RecordedEntry(.shutDown)) { _ throws(BLEError) in await base.shutDown() }
+    }
 
     /// That of the recorded backend.
     public func adapterState() -> AdapterState { base.assumeIsolated { $0.adapterState() } }
 
-    /// Those of the recorded backend. Recorded when it starts.
+    /// Those of the recorded backend. They are recorded only when it starts: later ones are those of advertisements and
+    /// links.
     public func knownPeripherals() -> [KnownPeripheral] { base.assumeIsolated { $0.knownPeripherals() } }
 
     /// Records the call and passes it on.
     public func adapters() async throws(BLEError) -> [Adapter] {
-        try await recorder.record(RecordedEntry(.adapters), reply: { $1.adapters = $0 }) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.adapters), reply: { $1.adapters = $0 }) { _ throws(BLEError) in
             try await base.adapters()
         }
     }
@@ -83,14 +86,14 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
         var entry = RecordedEntry(.setPowered, text: adapter)
         entry.isOn = isPowered
-        try await recorder.record(entry) { () throws(BLEError) in
+        try await recorder.record(entry) { _ throws(BLEError) in
             try await base.setPowered(isPowered, adapter: adapter)
         }
     }
 
     /// Records the call and passes it on.
     public func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.setAlias, text: alias)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.setAlias, text: alias)) { _ throws(BLEError) in
             try await base.setAlias(alias, adapter: adapter)
         }
     }
@@ -101,26 +104,26 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         var entry = RecordedEntry(.scan)
         entry.filter = filter
-        try await recorder.record(entry) { () throws(BLEError) in try await base.startDiscovery(filter) }
+        try await recorder.record(entry) { _ throws(BLEError) in try await base.startDiscovery(filter) }
     }
 
     /// Records the call and passes it on.
     public func stopDiscovery() async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.stopScan)) { () throws(BLEError) in try await base.stopDiscovery() }
+        try await recorder.record(RecordedEntry(.stopScan)) { _ throws(BLEError) in try await base.stopDiscovery() }
     }
 
     // MARK: Links
 
     /// Records the call and passes it on.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.connect, peripheral: peripheral)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.connect, peripheral: peripheral)) { _ throws(BLEError) in
             try await base.connect(peripheral)
         }
     }
 
     /// Records the call and passes it on.
     public func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.disconnect, peripheral: peripheral)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.disconnect, peripheral: peripheral)) { _ throws(BLEError) in
             try await base.disconnect(peripheral)
         }
     }
@@ -129,21 +132,21 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         try await recorder.record(
             RecordedEntry(.discover, peripheral: peripheral), reply: { $1.services = $0 }
-        ) { () throws(BLEError) in try await base.discoverServices(peripheral) }
+        ) { _ throws(BLEError) in try await base.discoverServices(peripheral) }
     }
 
     /// Records the call and passes it on.
     public func attMTU(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         try await recorder.record(
             RecordedEntry(.attMTU, peripheral: peripheral), reply: { $1.number = $0 }
-        ) { () throws(BLEError) in try await base.attMTU(peripheral) }
+        ) { _ throws(BLEError) in try await base.attMTU(peripheral) }
     }
 
     /// Records the call and passes it on.
     public func signalStrength(_ peripheral: Peripheral.ID) async throws(BLEError) -> Int {
         try await recorder.record(
             RecordedEntry(.signalStrength, peripheral: peripheral), reply: { $1.number = $0 }
-        ) { () throws(BLEError) in try await base.signalStrength(peripheral) }
+        ) { _ throws(BLEError) in try await base.signalStrength(peripheral) }
     }
 
     /// Records the call and passes it on.
@@ -151,7 +154,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
         try await recorder.record(
             RecordedEntry(.systemProperties, peripheral: peripheral),
             reply: { $1.properties = $0.mapValues(\.recorded) }
-        ) { () throws(BLEError) in try await base.systemProperties(peripheral) }
+        ) { _ throws(BLEError) in try await base.systemProperties(peripheral) }
     }
 
     // MARK: Attributes
@@ -183,7 +186,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
         let recorder = recorder
-        try await recorder.record(RecordedEntry(.subscribe, characteristic)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.subscribe, characteristic)) { _ throws(BLEError) in
             try await base.startNotifications(of: characteristic) { value in
                 recorder.event(RecordedEntry(.value, characteristic, value: value))
                 deliver(value)
@@ -196,7 +199,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
         let recorder = recorder
-        try await recorder.record(RecordedEntry(.subscribeSocket, characteristic)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.subscribeSocket, characteristic)) { _ throws(BLEError) in
             try await base.acquireNotifications(of: characteristic) { value in
                 recorder.event(RecordedEntry(.value, characteristic, value: value))
                 return deliver(value)
@@ -211,21 +214,17 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
 
     /// Records the call and passes it on.
     public func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.unsubscribe, characteristic)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.unsubscribe, characteristic)) { _ throws(BLEError) in
             try await base.stopNotifications(of: characteristic)
         }
     }
 
     /// Records the call and the packets, and passes it on.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
-        let call = recorder.call(RecordedEntry(.acquireWriting, characteristic))
-        do throws(BLEError) {
-            let sink = try await base.acquireWriting(to: characteristic)
-            recorder.reply(call) { $0.number = sink.maximumLength }
-            return RecordingSink(base: sink, recorder: recorder, call: call)
-        } catch {
-            recorder.reply(call, error)
-            throw error
+        try await recorder.record(
+            RecordedEntry(.acquireWriting, characteristic), reply: { $1.number = $0.maximumLength }
+        ) { call throws(BLEError) in
+            RecordingSink(base: try await base.acquireWriting(to: characteristic), recorder: recorder, call: call)
         }
     }
 
@@ -233,14 +232,12 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
     ) async throws(BLEError) -> any ChannelTransport {
-        let call = recorder.call(RecordedEntry(.openChannel, peripheral: peripheral, number: Int(psm.rawValue)))
-        do throws(BLEError) {
-            let transport = try await base.openChannel(psm, options, to: peripheral)
-            recorder.reply(call)
-            return RecordingTransport(base: transport, recorder: recorder, call: call, peripheral: peripheral)
-        } catch {
-            recorder.reply(call, error)
-            throw error
+        try await recorder.record(
+            RecordedEntry(.openChannel, peripheral: peripheral, number: Int(psm.rawValue))
+        ) { call throws(BLEError) in
+            RecordingTransport(
+                base: try await base.openChannel(psm, options, to: peripheral), recorder: recorder, call: call,
+                peripheral: peripheral)
         }
     }
 
@@ -248,14 +245,14 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
 
     /// Records the call and passes it on.
     public func pair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.pair, peripheral: peripheral)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.pair, peripheral: peripheral)) { _ throws(BLEError) in
             try await base.pair(peripheral)
         }
     }
 
     /// Records the call and passes it on.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.unpair, peripheral: peripheral)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.unpair, peripheral: peripheral)) { _ throws(BLEError) in
             try await base.unpair(peripheral)
         }
     }
@@ -264,7 +261,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func pairingState(_ peripheral: Peripheral.ID) async throws(BLEError) -> PairingState {
         try await recorder.record(
             RecordedEntry(.pairingState, peripheral: peripheral), reply: { $1.pairing = $0 }
-        ) { () throws(BLEError) in try await base.pairingState(peripheral) }
+        ) { _ throws(BLEError) in try await base.pairingState(peripheral) }
     }
 
     /// Records the call and passes it on.
@@ -273,7 +270,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     ) async throws(BLEError) {
         var entry = RecordedEntry(setting == .trusted ? .trust : .block, peripheral: peripheral)
         entry.isOn = value
-        try await recorder.record(entry) { () throws(BLEError) in
+        try await recorder.record(entry) { _ throws(BLEError) in
             try await base.set(setting, to: value, for: peripheral)
         }
     }

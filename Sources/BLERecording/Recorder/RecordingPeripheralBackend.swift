@@ -37,39 +37,41 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
     public func start(_ context: PeripheralContext) async throws(BLEError) {
         recorder.begin(context.clock, stack: "\(Base.self)")
         let recorder = recorder
-        try await base.start(
-            PeripheralContext(
-                handleEvent: { event in
-                    recorder.event(RecordedEntry(event))
-                    context.handleEvent(event)
-                },
-                read: { (attribute, request) async throws(ATTError) in
-                    let call = recorder.call(RecordedEntry(.requestRead, attribute, request))
-                    do throws(ATTError) {
-                        let value = try await context.read(attribute, request)
-                        recorder.reply(call) { $0.value = value }
-                        return value
-                    } catch {
-                        recorder.reply(call, BLEError(error))
-                        throw error
-                    }
-                },
-                write: { (attribute, value, request) async throws(ATTError) in
-                    let call = recorder.call(RecordedEntry(.requestWrite, attribute, request, value: value))
-                    do throws(ATTError) {
-                        try await context.write(attribute, value, request)
-                        recorder.reply(call)
-                    } catch {
-                        recorder.reply(call, BLEError(error))
-                        throw error
-                    }
-                },
-                pairing: context.pairing, logger: context.logger, clock: context.clock))
+        let recorded = PeripheralContext(
+            handleEvent: { event in
+                recorder.event(RecordedEntry(event))
+                context.handleEvent(event)
+            },
+            read: { (attribute, request) async throws(ATTError) in
+                let call = recorder.call(RecordedEntry(.requestRead, attribute, request))
+                do throws(ATTError) {
+                    let value = try await context.read(attribute, request)
+                    recorder.reply(call) { $0.value = value }
+                    return value
+                } catch {
+                    recorder.reply(call, BLEError(error))
+                    throw error
+                }
+            },
+            write: { (attribute, value, request) async throws(ATTError) in
+                let call = recorder.call(RecordedEntry(.requestWrite, attribute, request, value: value))
+                do throws(ATTError) {
+                    try await context.write(attribute, value, request)
+                    recorder.reply(call)
+                } catch {
+                    recorder.reply(call, BLEError(error))
+                    throw error
+                }
+            },
+            pairing: context.pairing, logger: context.logger, clock: context.clock)
+        try await recorder.record(RecordedEntry(.start)) { _ throws(BLEError) in try await base.start(recorded) }
         recorder.event(RecordedEntry(.hostState, text: adapterState().rawValue))
     }
 
-    /// Shuts down the recorded backend.
-    public func shutDown() async { await base.shutDown() }
+    /// Records the call and passes it on.
+    public func shutDown() async {
+        try? await recorder.record(RecordedEntry(.shutDown)) { _ throws(BLEError) in await base.shutDown() }
+    }
 
     /// That of the recorded backend.
     public func adapterState() -> AdapterState { base.assumeIsolated { $0.adapterState() } }
@@ -78,14 +80,14 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
     public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
         var entry = RecordedEntry(.register, number: application)
         entry.services = GATTDatabase(of: services)
-        try await recorder.record(entry) { () throws(BLEError) in
+        try await recorder.record(entry) { _ throws(BLEError) in
             try await base.register(services, as: application)
         }
     }
 
     /// Records the call and passes it on.
     public func unregister(_ application: Int) async {
-        try? await recorder.record(RecordedEntry(.unregister, number: application)) { () throws(BLEError) in
+        try? await recorder.record(RecordedEntry(.unregister, number: application)) { _ throws(BLEError) in
             await base.unregister(application)
         }
     }
@@ -94,7 +96,7 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
     public func notify(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.notify, attribute, central, value: value)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.notify, attribute, central, value: value)) { _ throws(BLEError) in
             try await base.notify(value, from: attribute, to: central)
         }
     }
@@ -115,7 +117,7 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.indicate, attribute, central, value: value)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.indicate, attribute, central, value: value)) { _ throws(BLEError) in
             try await base.indicate(value, from: attribute, to: central)
         }
     }
@@ -130,7 +132,7 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
 
     /// Records the call and passes it on.
     public func disconnect(_ central: DeviceID) async throws(BLEError) {
-        try await recorder.record(RecordedEntry(.endLink, peripheral: central)) { () throws(BLEError) in
+        try await recorder.record(RecordedEntry(.endLink, peripheral: central)) { _ throws(BLEError) in
             try await base.disconnect(central)
         }
     }
@@ -145,7 +147,7 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
         return try await recorder.record(
             RecordedEntry(.publishChannel, number: psm.map { Int($0.rawValue) }),
             reply: { $1.number = Int($0.rawValue) }
-        ) { () throws(BLEError) in
+        ) { _ throws(BLEError) in
             try await base.publishChannel(
                 psm, options, as: publication,
                 accept: { transport, central, psm in
@@ -171,14 +173,14 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
             serviceData: parameters.serviceData, appearance: parameters.appearance,
             isConnectable: parameters.isConnectable,
             solicitedServiceUUIDs: Set(parameters.solicitedServiceUUIDs), structures: parameters.structures)
-        try await recorder.record(entry) { () throws(BLEError) in
+        try await recorder.record(entry) { _ throws(BLEError) in
             try await base.startAdvertising(parameters, as: advertising)
         }
     }
 
     /// Records the call and passes it on.
     public func stopAdvertising(_ advertising: Int) async {
-        try? await recorder.record(RecordedEntry(.stopAdvertising, number: advertising)) { () throws(BLEError) in
+        try? await recorder.record(RecordedEntry(.stopAdvertising, number: advertising)) { _ throws(BLEError) in
             await base.stopAdvertising(advertising)
         }
     }

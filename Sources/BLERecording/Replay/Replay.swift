@@ -48,11 +48,13 @@ final class Replay: Sendable {
     func services(of position: Int) -> [ServiceDefinition] {
         guard recorded.databases.indices.contains(position) else { return [] }
         let database = recorded.databases[position]
+        let types = Dictionary(database.services.map { ($0.handle, $0.uuid) }) { first, _ in first }
         var end = 0
         return database.services.map { service in
+            var included: Set<UInt16> = []
             let definition = ServiceDefinition(
                 service.uuid, isPrimary: service.isPrimary,
-                includes: database.includedServices(of: service).map(\.uuid),
+                includes: service.includedHandles.filter { included.insert($0).inserted }.compactMap { types[$0] },
                 characteristics: service.characteristics.map { characteristic($0, position) })
             // Their handles are kept where they leave room for the attributes between them.
             guard Int(service.handle) > end else { return definition }
@@ -73,10 +75,14 @@ final class Replay: Sendable {
             let place = ReplayedPeripheral.Place(database: position, handle: descriptor.handle)
             return DescriptorDefinition(
                 descriptor.uuid, isWritable: true,
-                onRead: { _ throws(ATTError) in try await self.read(place, offset: 0) },
+                onRead: { _ throws(ATTError) in try await self.read(place) },
                 onWrite: { _, _ throws(ATTError) in try await self.write(place) })
         }
-        definition.onRead = { request throws(ATTError) in try await self.read(place, offset: request.offset) }
+        definition.onRead = { request throws(ATTError) in
+            // A write from an offset asks for the value that it changes, which the recorded peripheral did by itself.
+            guard request.writeType == nil else { return self.written(place, offset: request.offset) }
+            return try await self.read(place)
+        }
         definition.onWrite = { _, request throws(ATTError) in
             // Only a write with a response has an outcome.
             if request.writeType != .withoutResponse { try await self.write(place) }
@@ -88,7 +94,7 @@ final class Replay: Sendable {
     // MARK: Handlers
 
     /// Returns what the next read returned; after the last, its value again.
-    private func read(_ place: ReplayedPeripheral.Place, offset: Int) async throws(ATTError) -> [UInt8] {
+    private func read(_ place: ReplayedPeripheral.Place) async throws(ATTError) -> [UInt8] {
         let outcomes = recorded.reads[place] ?? []
         let number = state.withLock { $0.next(.read, place) }
         guard outcomes.indices.contains(number) else {
@@ -99,6 +105,13 @@ final class Replay: Sendable {
         let value = try await wait(for: outcomes[number])
         state.withLock { $0.values[place] = value }
         return value
+    }
+
+    /// Returns the last value that was read, long enough for a write from an offset: the recorded outcome decides
+    /// whether the write succeeds.
+    private func written(_ place: ReplayedPeripheral.Place, offset: Int) -> [UInt8] {
+        let value = state.withLock { $0.values[place] } ?? []
+        return value + [UInt8](repeating: 0, count: max(offset - value.count, 0))
     }
 
     private func write(_ place: ReplayedPeripheral.Place) async throws(ATTError) {

@@ -15,13 +15,15 @@ struct ReplayedPeripheral {
         var outcome: Outcome?
         var values: [(time: Duration, value: [UInt8])] = []
         fileprivate var began: Duration
+        /// Whether it was not the program's: without a socket, the central has subscribed once more in the standard way.
+        fileprivate var isReplaced = false
     }
 
     /// A link.
     struct Link {
         enum Event {
             case ended(BLEError)
-            /// The services became those at this position of ``ReplayedPeripheral/databases``.
+            /// The services became those at this position of ``ReplayedPeripheral/databases``, which may be the same.
             case servicesChanged(Int)
         }
 
@@ -29,6 +31,8 @@ struct ReplayedPeripheral {
         /// The position of its services at the beginning.
         var database = 0
         fileprivate var began: Duration
+        /// The number of events before the last discovery.
+        fileprivate var settled = 0
     }
 
     /// An L2CAP channel, with what the peripheral sent.
@@ -37,12 +41,21 @@ struct ReplayedPeripheral {
         /// When the peripheral closed it.
         var end: Duration?
         fileprivate var began: Duration
+        /// Whether it was not opened.
+        fileprivate var isRefused = false
     }
 
     /// A place in a database that stays when handles are assigned anew.
     struct Place: Hashable {
         var database: Int
         var handle: UInt16
+    }
+
+    private struct Call {
+        let entry: RecordedEntry
+        let place: Place?
+        /// Of a subscription, its position among those of the place.
+        var position: Int?
     }
 
     let id: DeviceID
@@ -61,10 +74,10 @@ struct ReplayedPeripheral {
     private(set) var subscriptions: [Place: [Subscription]] = [:]
     private(set) var links: [Link] = []
     private(set) var channels: [Int: [Channel]] = [:]
-    /// The entries of the calls without a reply.
-    private var pending: [Int: (entry: RecordedEntry, place: Place?)] = [:]
-    /// The places of the subscriptions, by handle. Those of earlier services go on.
-    private var subscribed: [UInt16: Place] = [:]
+    /// The calls without a reply.
+    private var pending: [Int: Call] = [:]
+    /// The subscriptions, by handle. Those of earlier services go on.
+    private var subscribed: [UInt16: (place: Place, position: Int)] = [:]
     /// The channels that are open, by their calls.
     private var openChannels: [Int: (psm: Int, position: Int)] = [:]
     private var hasLink = false
@@ -89,21 +102,22 @@ struct ReplayedPeripheral {
         case .servicesChanged:
             isStale = true
             guard hasLink, !databases.isEmpty else { break }
+            // A discovery on this link tells what they became.
             links[links.count - 1].events.append(
-                (entry.time - links[links.count - 1].began, .servicesChanged(databases.count)))
+                (entry.time - links[links.count - 1].began, .servicesChanged(current)))
         case .value:
             guard let handle = entry.handle, let value = entry.value else { break }
-            guard let place = subscribed[handle], let last = subscriptions[place]?.indices.last,
-                let began = subscriptions[place]?[last].began
+            guard let (place, position) = subscribed[handle], let began = subscriptions[place]?[position].began
             else { break }
-            subscriptions[place]?[last].values.append((max(entry.time - began, .zero), value))
+            subscriptions[place]?[position].values.append((max(entry.time - began, .zero), value))
         case .subscribe, .subscribeSocket:
-            if let handle = entry.handle {
-                let place = Place(database: current, handle: handle)
-                subscriptions[place, default: []].append(Subscription(began: entry.time))
-                subscribed[handle] = place
-            }
             open(entry)
+            guard let handle = entry.handle else { break }
+            let place = Place(database: current, handle: handle)
+            let position = subscriptions[place, default: []].count
+            subscriptions[place, default: []].append(Subscription(began: entry.time))
+            subscribed[handle] = (place, position)
+            if let call = entry.call { pending[call]?.position = position }
         case .openChannel:
             let psm = entry.number ?? 0
             channels[psm, default: []].append(Channel(began: entry.time))
@@ -120,24 +134,25 @@ struct ReplayedPeripheral {
 
     private mutating func open(_ entry: RecordedEntry) {
         guard let call = entry.call else { return }
-        pending[call] = (entry, entry.handle.map { Place(database: current, handle: $0) })
+        pending[call] = Call(entry: entry, place: entry.handle.map { Place(database: current, handle: $0) })
     }
 
     /// Takes the reply to a call about this peripheral.
     mutating func take(reply: RecordedEntry, to call: Int) {
-        guard let (begun, place) = pending.removeValue(forKey: call) else { return }
+        guard let found = pending.removeValue(forKey: call) else { return }
+        let (begun, place) = (found.entry, found.place)
         let result: Result<[UInt8], BLEError> = reply.error.map { .failure($0) } ?? .success(reply.value ?? [])
         let outcome = Outcome(delay: reply.time - begun.time, result: result)
         switch begun.what {
         case .connect:
             connects.append(outcome)
             if reply.error == nil { begin(at: reply.time) }
-        case .disconnect: hasLink = false
+        case .disconnect: if reply.error == nil { hasLink = false }
         case .discover:
             discoveries.append(outcome)
             guard let services = reply.services else { break }
             if databases.last != services { databases.append(services) }
-            if isStale, hasLink, links[links.count - 1].events.isEmpty { links[links.count - 1].database = current }
+            if isStale, hasLink { links[links.count - 1].discovered(current) }
             isStale = false
         case .attMTU: attMTU = reply.number ?? attMTU
         case .read, .readDescriptor:
@@ -154,18 +169,14 @@ struct ReplayedPeripheral {
         case .write, .reliableWrite, .writeDescriptor: if let place { writes[place, default: []].append(outcome) }
         case .pair: pairings.append(outcome)
         case .subscribe, .subscribeSocket:
-            guard let place, let last = subscriptions[place]?.indices.last else { break }
-            // A program without a socket subscribes in the standard way.
-            if begun.what == .subscribeSocket, reply.error != nil {
-                subscriptions[place]?.removeLast()
-            } else {
-                subscriptions[place]?[last].outcome = outcome
+            guard let place, let position = found.position else { break }
+            subscriptions[place]?[position].outcome = outcome
+            if begun.what == .subscribeSocket, let error = reply.error {
+                subscriptions[place]?[position].isReplaced = [.notSupported, .busy].contains(error.code)
             }
         case .openChannel:
-            // Without a channel that was opened, nothing accepts channels there.
             guard reply.error != nil, let (psm, position) = openChannels.removeValue(forKey: call) else { break }
-            channels[psm]?.remove(at: position)
-            if channels[psm]?.isEmpty == true { channels[psm] = nil }
+            channels[psm]?[position].isRefused = true
         default: break
         }
     }
@@ -179,6 +190,15 @@ struct ReplayedPeripheral {
             if entry.error == nil { channels[psm]?[position].end = entry.time - began }
             openChannels[call] = nil
         }
+    }
+
+    /// The peripheral after the last entry: without subscriptions that others have replaced, and channels that were
+    /// refused. Nothing accepts channels where none was opened.
+    var complete: ReplayedPeripheral {
+        var complete = self
+        complete.subscriptions = subscriptions.mapValues { $0.filter { !$0.isReplaced } }
+        complete.channels = channels.mapValues { $0.filter { !$0.isRefused } }.filter { !$0.value.isEmpty }
+        return complete
     }
 
     /// Whether it was ever there: heard, known, or connected to.
@@ -203,21 +223,41 @@ struct ReplayedPeripheral {
     }
 }
 
+extension ReplayedPeripheral.Link {
+    /// The services were discovered for the first time on the link, or since they changed.
+    fileprivate mutating func discovered(_ position: Int) {
+        guard !events.isEmpty else {
+            database = position
+            return
+        }
+        for index in events.indices.reversed() {
+            guard case .servicesChanged = events[index].event, index >= settled else { break }
+            events[index].event = .servicesChanged(position)
+        }
+        settled = events.count
+    }
+}
+
 extension Recording {
     /// The peripherals of the recording, in the order in which they are first mentioned.
     var peripherals: [ReplayedPeripheral] {
         var order: [DeviceID] = []
         var found: [DeviceID: ReplayedPeripheral] = [:]
         var calls: [Int: DeviceID] = [:]
+        // Those that may have a link.
+        var mentioned: Set<DeviceID> = []
         for entry in entries {
             switch entry.what {
             case .reply:
                 guard let call = entry.call, let id = calls[call] else { break }
+                mentioned.insert(id)
                 found[id]?.take(reply: entry, to: call)
             case .packetReceived, .channelEnded:
                 guard let call = entry.call, let id = calls[call] else { break }
                 found[id]?.take(channel: entry, of: call)
-            case .stackLost: for id in order { found[id]?.lose() }
+            case .stackLost:
+                for id in mentioned { found[id]?.lose() }
+                mentioned = []
             default:
                 guard !entry.what.isOfHost, let id = entry.peripheral else { break }
                 if found[id] == nil {
@@ -225,9 +265,10 @@ extension Recording {
                     found[id] = ReplayedPeripheral(id)
                 }
                 if let call = entry.call { calls[call] = id }
+                mentioned.insert(id)
                 found[id]?.take(entry)
             }
         }
-        return order.compactMap { found[$0] }
+        return order.compactMap { found[$0]?.complete }
     }
 }

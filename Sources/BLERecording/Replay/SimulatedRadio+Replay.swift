@@ -50,6 +50,12 @@ extension SimulatedRadio {
                     await SimulatedPeripheral(id: id, radio: $0).setAdvertisement(advertisement)
                 })
         }
+        if let last = recording.entries.map(\.time).max() {
+            steps.append(
+                ReplayStep(time: last) { _ in
+                    logger.notice("the recording is over: its peripherals stay as they are, and send nothing")
+                })
+        }
         // The sort keeps the order of what happened at the same time.
         play(steps.sorted { $0.time < $1.time })
     }

@@ -95,10 +95,54 @@ final class RecordingCommandTests {
         #expect(measured.output.contains("72"), "\(measured.output)")
     }
 
+    @Test func `a start that failed is recorded`() async throws {
+        for command in [["scan"], ["serve", "battery"]] {
+            let result = try await Tool(command + ["--bus", "unix:path=/nowhere", "--record", path("a")]).run()
+            #expect(result.status != 0)
+            let recording = try Recording(lines: Data(contentsOf: URL(filePath: path("a"))))
+            #expect(recording.entries.map(\.what) == [.start, .reply], "\(command)")
+            #expect(recording.entries.last?.error != nil)
+        }
+    }
+
+    @Test func `a replay is not recorded into its own file, whatever its path is`() async throws {
+        let before = try await record("a", "read", "Simulated Strap", "battery-level").lines
+        try FileManager.default.createSymbolicLink(atPath: path("link"), withDestinationPath: path("a"))
+        for other in [path("a"), folder.path + "/./a", path("link")] {
+            let result = try await Tool.run("scan", "--replay", path("a"), "--record", other)
+            #expect(result.status == 64, "\(other)")
+            #expect(result.errors.contains("the same file"), "\(result.errors)")
+        }
+        #expect(try Data(contentsOf: URL(filePath: path("a"))) == before)
+    }
+
+    @Test func `services that a host cannot have are not in a definition`() async throws {
+        let id: DeviceID = "F0:00:00:00:00:01"
+        var reply = RecordedEntry(.reply, call: 2)
+        reply.services = GATTDatabase(services: [
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 1, characteristics: []),
+            GATTService(uuid: BluetoothUUID(0x180F), handle: 10, characteristics: [], includedHandles: [1, 20]),
+            GATTService(uuid: BluetoothUUID(0x180D), handle: 20, characteristics: []),
+        ])
+        let recording = Recording(
+            Recording.Header(stack: "Test"),
+            entries: [
+                RecordedEntry(.known, peripheral: id), RecordedEntry(.connect, call: 1, peripheral: id),
+                RecordedEntry(.reply, call: 1), RecordedEntry(.discover, call: 2, peripheral: id), reply,
+            ])
+        try recording.write(to: path("a"))
+        let result = try await Tool.run("record", id.rawValue, "--replay", path("a"))
+        #expect(result.status == 0, "\(result.errors)")
+        let definition = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+        let services = try #require(definition?["services"] as? [[String: Any]])
+        #expect(services.map { $0["uuid"] as? String } == ["180f", "180d"])
+        #expect(services.first?["includes"] as? [String] == ["180d"])
+    }
+
     @Test func `a file that is none, or not there, is said with its name`() async throws {
         let missing = try await Tool.run("diff", path("none"), path("none"))
         #expect(missing.status == 74)
-        #expect(missing.errors.contains("none” cannot be read"), "\(missing.errors)")
+        #expect(missing.errors.contains("none” cannot be read: No such file or directory"), "\(missing.errors)")
         try Data("nonsense\n".utf8).write(to: URL(filePath: path("text")))
         let nonsense = try await Tool.run("scan", "--replay", path("text"))
         #expect(nonsense.status == 64)

@@ -43,4 +43,43 @@ struct SharedRadioTests {
         }
         #expect(first.status == 130, "\(first.errors)")
     }
+
+    @Test func `servers that start in one moment share one radio`() async throws {
+        for round in 0..<3 {
+            try await withThrowingTaskGroup { group in
+                // An adapter advertises under one name.
+                let names = ["hci1", "hci2", "hci3"]
+                let (servers, started) = AsyncStream.makeStream(of: RunningProgram.self)
+                for name in names {
+                    group.addTask {
+                        let served = try await tool("serve", "battery", "--name", name, "--adapter", name, "--json")
+                            .afterFirstLine { started.yield($0) }
+                        #expect(served.status == 130, "\(served.errors)")
+                    }
+                }
+                let running = await servers.prefix(names.count).reduce(into: []) { $0.append($1) }
+                for name in names {
+                    let read = try await tool("read", name, "battery-level", "--json", "--timeout", "5").run()
+                    #expect(read.status == 0, "\(round) \(name): \(read.errors)")
+                }
+                for server in running { server.send(.interrupt) }
+                try await group.waitForAll()
+            }
+        }
+        let folder = try FileManager.default.contentsOfDirectory(atPath: FileManager.default.temporaryDirectory.path)
+        let name = URL(filePath: path).lastPathComponent
+        #expect(folder.filter { $0.hasPrefix(name) } == [])
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `a socket of another user is refused`() async throws {
+        _ = try await tool("serve", "battery", "--name", "Theirs", "--json").afterFirstLine { server in
+            #expect(chown(path, 1, 1) == 0)
+            for command in [["read", "Theirs", "battery-level"], ["serve", "battery"]] {
+                let result = try await Tool(command + ["--backend", "simulated"], radio: path).run()
+                #expect(result.status != 0)
+                #expect(result.errors.contains("belongs to another user"), "\(result.errors)")
+            }
+            server.send(.interrupt)
+        }
+    }
 }

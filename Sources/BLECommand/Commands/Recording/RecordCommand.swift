@@ -34,9 +34,12 @@ struct RecordCommand: AsyncParsableCommand {
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
             // Before the link: bluetoothd adds the services that it discovers.
             let known = await central.knownPeripherals().first { $0.id == peripheral.id }
-            let database = try await output.progress.during("Connecting to \(peripheral)") {
+            let services = try await output.progress.during("Connecting to \(peripheral)") {
                 try await peripheral.services()
             }
+            // A definition has no services that the system serves itself.
+            let database = GATTDatabase(
+                services: services.filter { !ServeCommand.limits.reservedServices.contains($0.uuid) })
             var portrait = Portrait(advertisement: known?.advertisement ?? Advertisement(), database: database)
             for characteristic in database.joined() {
                 try await portrait.read(characteristic, of: peripheral, output)
@@ -51,6 +54,8 @@ struct RecordCommand: AsyncParsableCommand {
 private struct Portrait {
     let advertisement: Advertisement
     let database: GATTDatabase
+    /// The types of the services, by handle.
+    private let types: [UInt16: BluetoothUUID]
     /// By handle.
     private var values: [UInt16: [UInt8]] = [:]
     private var security: [UInt16: String] = [:]
@@ -60,6 +65,7 @@ private struct Portrait {
     init(advertisement: Advertisement, database: GATTDatabase) {
         self.advertisement = advertisement
         self.database = database
+        types = Dictionary(database.map { ($0.handle, $0.uuid) }) { first, _ in first }
     }
 
     // MARK: Finding out
@@ -166,8 +172,8 @@ private struct Portrait {
             "uuid": .string("\(service.uuid)"), "characteristics": .array(service.map { json($0) }),
         ]
         if !service.isPrimary { object["isPrimary"] = .bool(false) }
-        let included = database.includedServices(of: service)
-        if !included.isEmpty { object["includes"] = .array(included.map { .string("\($0.uuid)") }) }
+        let included = service.includedHandles.compactMap { types[$0] }
+        if !included.isEmpty { object["includes"] = .array(included.map { .string("\($0)") }) }
         return .object(object)
     }
 

@@ -2,6 +2,12 @@ import BLE
 import BLERecording
 import FoundationEssentials
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// A recording in a file.
 enum RecordingFile {
     /// Reads a recording, or a btsnoop capture.
@@ -10,7 +16,9 @@ enum RecordingFile {
         do {
             data = try Data(contentsOf: URL(filePath: path))
         } catch {
-            throw BLEError(.recordingFailed, "“\(path)” cannot be read", isRetryable: false)
+            let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+            let reason = number.map { String(cString: strerror($0)) } ?? "\(error)"
+            throw BLEError(.recordingFailed, "“\(path)” cannot be read: \(reason)", isRetryable: false)
         }
         do throws(BLEError) {
             return data.starts(with: "btsnoop\0".utf8) ? try Recording(btsnoop: data) : try Recording(lines: data)
@@ -18,6 +26,13 @@ enum RecordingFile {
             throw BLEError(
                 .invalidArgument, "“\(path)”: \(error.message)", isRetryable: false, remedy: error.remedy)
         }
+    }
+
+    /// Whether two paths lead to one file.
+    static func isSame(_ one: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_ino == second.st_ino
+            && first.st_dev == second.st_dev
     }
 
     /// Writes a recording, or a btsnoop capture if the path ends like that.

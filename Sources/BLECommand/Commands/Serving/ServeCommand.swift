@@ -143,9 +143,11 @@ struct ServeCommand: AsyncParsableCommand {
         try PeripheralDefinition(argument: peripheral, name: name, check: Self.check)
     }
 
+    /// What any host refuses: the services GAP and GATT.
+    static let limits = PeripheralLimits(reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)])
+
     /// Refuses definitions that a host would refuse, before the host is created.
     private static func check(_ definition: PeripheralDefinition) throws {
-        let limits = PeripheralLimits(reservedServices: [BluetoothUUID(0x1800), BluetoothUUID(0x1801)])
         let problems = definition.diagnostics(limits: limits).filter(\.isError)
         guard !problems.isEmpty else { return }
         let shown = problems.prefix(20).map(\.description)

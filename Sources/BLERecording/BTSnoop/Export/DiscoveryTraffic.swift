@@ -9,6 +9,8 @@ struct DiscoveryTraffic {
     }
 
     private let services: [Service]
+    /// The positions of the services, by their handles.
+    private let positions: [UInt16: Int]
     private let mtu: Int
 
     /// - Parameter mtu: the ATT MTU, in bytes, at least 23.
@@ -19,6 +21,7 @@ struct DiscoveryTraffic {
             let limit = index + 1 < sorted.count ? max(Int(sorted[index + 1].handle) - 1, Int(service.handle)) : 0xFFFF
             return Service(found: service, end: UInt16(min(service.lastHandle, limit)))
         }
+        positions = Dictionary(sorted.enumerated().map { ($1.handle, $0) }) { first, _ in first }
     }
 
     var pdus: [ATTPDU] {
@@ -55,7 +58,7 @@ struct DiscoveryTraffic {
         }
         while let first = rest.first {
             let count = first.bytes.count
-            let batch = rest.prefix { $0.bytes.count == count }.prefix(max(1, min(mtu, 255) - 2) / count)
+            let batch = rest.prefix((min(mtu, 255) - 2) / count).prefix { $0.bytes.count == count }
             guard let last = batch.last else { break }
             let bytes = [header(count)] + batch.flatMap(\.bytes)
             pdus += [request(), .received(ATTOpcode.response(to: opcode), value: bytes)]
@@ -85,7 +88,7 @@ struct DiscoveryTraffic {
         let entries = service.found.includedHandles.compactMap { included -> (last: UInt16, bytes: [UInt8])? in
             guard handle < service.end else { return nil }
             handle += 1
-            let other = services.first { $0.found.handle == included }
+            let other = positions[included].map { services[$0] }
             var bytes: [UInt8] = []
             bytes.append16(handle)
             bytes.append16(included)

@@ -352,9 +352,12 @@ struct ATTConversation {
     private mutating func finishDiscovery(_ log: inout EntryLog) {
         guard let discovery else { return }
         self.discovery = nil
+        guard let answered = discovery.answered else {
+            _ = log.call(RecordedEntry(.discover, peripheral: peripheral), at: discovery.began)
+            return
+        }
+        guard let services = attributes.database(reserve: { log.reserve($0) }) else { return log.skip() }
         let call = log.call(RecordedEntry(.discover, peripheral: peripheral), at: discovery.began)
-        guard let answered = discovery.answered else { return }
-        let services = attributes.database { log.reserve($0) }
         log.reply(call, at: answered, services: services)
     }
 }

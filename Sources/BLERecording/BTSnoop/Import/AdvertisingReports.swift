@@ -34,6 +34,10 @@ struct AdvertisingReports {
     /// The data of extended packets, of which the rest follows.
     private var chains: [Chain: [UInt8]] = [:]
 
+    /// The number of bytes that an advertisement has at most (Core Specification 5.4, volume 4, part E, section
+    /// 7.8.57).
+    private static let maximumLength = 1650
+
     /// The number of services that are remembered of a peripheral.
     private static let maximumServices = 64
 
@@ -70,6 +74,8 @@ struct AdvertisingReports {
             let chain = Chain(peripheral: peripheral, set: set, isScanResponse: isScanResponse)
             var whole = chains.removeValue(forKey: chain) ?? []
             whole += data
+            // What is longer is from several advertisements, of which the ends were lost.
+            guard whole.count <= Self.maximumLength else { return false }
             if type & 0x60 == 0x20 {
                 chains[chain] = whole
                 continue

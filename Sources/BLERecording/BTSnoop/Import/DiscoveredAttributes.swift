@@ -113,12 +113,12 @@ struct DiscoveredAttributes {
 
     // MARK: Database
 
-    /// Returns the services, without those that the system keeps for itself. `reserve` is asked for memory for a
-    /// number of attributes, if there is something new; if it has none, the database is that of the discovery before.
-    mutating func database(reserve: (Int) -> Bool) -> GATTDatabase {
-        if !isChanged, let last { return last }
+    /// Returns the services, without those that the system keeps for itself. `reserve` is asked for room for a number
+    /// of attributes; if it has none, the result is nil.
+    mutating func database(reserve: (Int) -> Bool) -> GATTDatabase? {
         let count = primary.count + secondary.count + includes.count + characteristics.count + types.count
-        guard reserve(count) else { return last ?? GATTDatabase(services: []) }
+        guard reserve(count) else { return nil }
+        if !isChanged, let last { return last }
         let services = (primary.entries.map { ($0, true) } + secondary.entries.map { ($0, false) })
             .sorted { $0.0.handle < $1.0.handle }
         var made: [GATTService] = []
@@ -127,11 +127,12 @@ struct DiscoveredAttributes {
         for (entry, isPrimary) in services where entry.handle >= start && entry.value.end >= entry.handle {
             start = entry.value.end.next ?? .max
             if entry.value.uuid.isHidden { continue }
+            let rest = entry.handle < entry.value.end ? entry.handle + 1...entry.value.end : nil
             made.append(
                 GATTService(
                     uuid: entry.value.uuid, handle: entry.handle, isPrimary: isPrimary,
-                    characteristics: characteristics(in: entry.handle...entry.value.end),
-                    includedHandles: includes.entries(in: entry.handle...entry.value.end).map(\.value)))
+                    characteristics: rest.map(characteristics) ?? [],
+                    includedHandles: rest.map { includes.entries(in: $0).map(\.value) } ?? []))
         }
         let database = GATTDatabase(services: made)
         last = database

@@ -12,7 +12,8 @@ struct EntryLog {
     private var entries: [(order: Int, entry: RecordedEntry)] = []
     private var lastCall = 0
     private var lastTimestamp: Int64?
-    /// The number of attributes that databases may have in all, so that memory is proportional to the file.
+    /// The number of attributes that the databases of all replies may have, so that what is made of a file is
+    /// proportional to it.
     private var room: Int
 
     /// The record that is being read.
@@ -70,7 +71,7 @@ struct EntryLog {
         }
     }
 
-    /// Reserves memory for a database. False if the databases would take up more than the file.
+    /// Reserves room for a database. False if the databases would take up more than the file.
     mutating func reserve(_ attributes: Int) -> Bool {
         guard attributes <= room else { return false }
         room -= attributes

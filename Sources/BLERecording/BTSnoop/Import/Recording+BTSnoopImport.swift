@@ -16,7 +16,8 @@ extension Recording {
     /// from before the capture, they are not in it, and each handle counts as that of a characteristic's value.
     ///
     /// A packet of these links that cannot be decoded is left out, and counted in an entry ``RecordedEntry/What/gap``.
-    /// A record that is cut off at the end of the file is left out.
+    /// So are an advertisement that is longer than any can be, and a discovery once all discoveries have found more
+    /// attributes than the file has bytes. A record that is cut off at the end of the file is left out.
     ///
     /// Throws `invalidValue`, with the number of the record, for what is not a btsnoop capture of HCI.
     ///
