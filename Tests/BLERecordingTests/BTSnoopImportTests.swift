@@ -156,7 +156,10 @@ import Testing
         }
         chain(1, last: 4)
         chain(100, last: 5)
+        chain(1, last: 6)
         let entries = try capture.recording.entries
+        // Nothing is made of the end of the chain.
+        #expect(entries.compactMap { $0.advertisement?.txPower } == [4, 6])
         #expect(entries.first?.advertisement?.txPower == 4)
         #expect(entries.contains { $0.what == .gap })
         #expect(entries.allSatisfy { $0.advertisement?.structures.count ?? 0 < 10 })

@@ -194,6 +194,32 @@ import Testing
         #expect(folder.filter { $0.hasPrefix(name) } == [name])
     }
 
+    @Test func `where a path leads nowhere yet, the file is made there`() throws {
+        let (path, link) = (path(), path())
+        defer { for path in [path, link] { try? FileManager.default.removeItem(atPath: path) } }
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let made = try recording(header + #"{"at":1,"what":"connect"}"# + "\n")
+        try made.write(to: link)
+        #expect(try Data(contentsOf: URL(filePath: path)) == made.lines)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+    }
+
+    @Test func `an output that is redirected to a file is written into, not replaced`() throws {
+        let path = path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data().write(to: URL(filePath: path))
+        func number() throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+        }
+        let before = try number()
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        let made = try recording(header + #"{"at":1,"what":"connect"}"# + "\n")
+        try made.write(to: "/proc/self/fd/\(file.fileDescriptor)")
+        try file.close()
+        #expect(try number() == before)
+        #expect(try Data(contentsOf: URL(filePath: path)) == made.lines)
+    }
+
     @Test(arguments: ["/nowhere/at/all", "/dev/full"]) func `what cannot be written is said`(path: String) throws {
         let error = try #require(throws: BLEError.self) {
             try recording(header + #"{"at":1,"what":"connect"}"# + "\n").write(to: path)

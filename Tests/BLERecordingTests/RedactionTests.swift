@@ -85,8 +85,12 @@ import Testing
                 RecordedEntry(
                     .reply, call: 2, error: BLEError(.failed, "Anna's Strap is not Anna", remedy: "Ask Anna.")),
                 RecordedEntry(.adapterState, text: "poweredOn"), RecordedEntry(.setAlias, call: 3, text: "poweredOn"),
+                // A call that was given up says nothing of its peripheral.
+                RecordedEntry(.connect, call: 4, peripheral: id), RecordedEntry(.cancel, call: 4),
+                RecordedEntry(.reply, call: 4, error: BLEError(.failed, "Anna is gone")),
             ]
         ).redacted(.names).entries
+        #expect(found[9].error?.message == "Name 1 is gone")
         #expect(found[4].error?.message == "Name 2 is not Name 1")
         #expect(found[4].error?.remedy == "Ask Name 1.")
         #expect(found[5].text == "poweredOn")

@@ -55,6 +55,21 @@ import Testing
 
     // MARK: Values
 
+    @Test func `a read from an offset gives what it gave, whatever was read before`() async throws {
+        var builder = linked()
+        builder.call(.read, handle: 24, offset: 300, gives: [3, 4])
+        // As far as a value can be.
+        builder.call(.read, handle: 24, offset: 65_535, gives: [5])
+        let recording = builder.recording
+        let (world, strap) = try await replay(builder)
+        let value = try await world.during(.seconds(1)) {
+            try await strap.readBytes(of: Self.text.key, offset: 300)
+        }
+        #expect(value == [3, 4])
+        #expect(recording.entries.contains { $0.offset == 65_535 })
+        await world.central.shutDown()
+    }
+
     @Test func `a write from an offset takes no outcome of a read`() async throws {
         var builder = linked()
         builder.call(.read, handle: 24, gives: [1, 2])

@@ -116,7 +116,7 @@ extension Central {
                 of: start.attribute, deliver: traced(valuesOf: start.attribute) { start.fanout.offer($0) })
             return true
         } catch {
-            guard [.notSupported, .busy].contains(error.code) else { throw error }
+            guard error.isRefusedSocket else { throw error }
             logger.debug(
                 "no notification channel available",
                 metadata: ["attribute": "\(start.attribute.handle)", "error": "\(error)"])
@@ -266,4 +266,9 @@ extension Central {
             }
         }
     }
+}
+
+extension BLEError {
+    /// Whether a backend says so of a socket that it cannot have, so that the central subscribes without one.
+    package var isRefusedSocket: Bool { [.notSupported, .busy].contains(code) }
 }

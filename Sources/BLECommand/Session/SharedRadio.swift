@@ -56,9 +56,10 @@ final class SharedRadio: Sendable {
         return PrivateBus.address(path)
     }
 
+    /// The facts of the file itself, not of what a link leads to, which another user could change.
     private static func facts(of path: String) -> stat? {
         var facts = stat()
-        return stat(path, &facts) == 0 ? facts : nil
+        return lstat(path, &facts) == 0 ? facts : nil
     }
 
     /// Starts one with the usual peripherals. Nil if commands share nothing, or another command has just started it.
@@ -67,16 +68,20 @@ final class SharedRadio: Sendable {
         return try await StartLock.with(path + ".lock") {
             guard try address() == nil else { return nil }
             // Others find it once it is ready.
-            let hidden = "\(path).\(getpid())"
+            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+            let hidden = "\(folder).\(getpid())"
             guard let bus = try await newBus(hidden) else { return nil }
             let radio = SimulatedRadio(logger: logger)
             let daemon = FakeBlueZ(address: bus.address, radio: radio, minorVersion: 66, logger: logger)
             try await FakeWorld(radio: radio, daemon: daemon).fill(with: FakePeripheral.usual)
             for adapter in adapters { await daemon.addAdapter(adapter) }
             try await daemon.start()
-            guard let file = facts(of: hidden)?.st_ino, rename(hidden, path) == 0 else {
+            // What is no socket is no radio that has ended.
+            let isFree = facts(of: path).map { $0.st_mode & S_IFMT == S_IFSOCK } ?? true
+            guard isFree, let file = facts(of: hidden)?.st_ino, rename(hidden, path) == 0 else {
+                let reason = isFree ? String(cString: strerror(errno)) : "there is a file of that name"
                 throw BLEError(
-                    .bluetoothUnavailable, "the socket “\(path)” cannot be made: \(String(cString: strerror(errno)))",
+                    .bluetoothUnavailable, "the socket “\(path)” cannot be made: \(reason)",
                     isRetryable: false, remedy: "Set BLE_SIMULATED_RADIO to another path.")
             }
             return SharedRadio(bus, daemon, path, file)
@@ -118,12 +123,15 @@ private enum StartLock {
             let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard file >= 0 else { return nil }
             let isLocked = flock(file, LOCK_EX | LOCK_NB) == 0
+            let isTaken = !isLocked && errno == EWOULDBLOCK
             var (ours, present) = (stat(), stat())
             if isLocked, fstat(file, &ours) == 0, stat(path, &present) == 0, ours.st_ino == present.st_ino {
                 return file
             }
             close(file)
-            if !isLocked { try await Task.sleep(for: .milliseconds(20)) }
+            // Some file systems have no locks.
+            guard isLocked || isTaken else { return nil }
+            if isTaken { try await Task.sleep(for: .milliseconds(20)) }
         }
         throw BLEError(.busy, "another command has been starting the simulated radio for \(patience)")
     }

@@ -244,6 +244,7 @@ extension RecordedEntry: Codable {
             throw DecodingError.dataCorruptedError(
                 forKey: .offset, in: container, debugDescription: "\(offset ?? 0) is not between 0 and 65535")
         }
+        if offset == 0 { offset = nil }
         number = try optional(.number)
         text = try optional(.text)
         isOn = try optional(.isOn)

@@ -78,7 +78,12 @@ private struct Redactor {
         var entry = entry
         var about = entry.peripheral ?? entry.error?.peripheral
         if let call = entry.call {
-            if entry.what == .reply { about = about ?? calls.removeValue(forKey: call) } else { calls[call] = about }
+            if entry.what == .reply {
+                let called = calls.removeValue(forKey: call)
+                about = about ?? called
+            } else if let about {
+                calls[call] = about
+            }
         }
         entry.peripheral = entry.peripheral.map(replaced)
         if what.contains(.values) { entry.value = entry.value.map(zeros) }
@@ -134,7 +139,7 @@ private struct Redactor {
     }
 
     private mutating func redacted(_ text: String, _ about: DeviceID?) -> String {
-        // Before the names: one may contain an address.
+        // The names first, because one may contain an address.
         let sources = about == nil ? [namesOf[nil]] : [namesOf[about], namesOf[nil]]
         let replaced = Self.replacing(in: text) { bytes, start in
             let found = sources.compactMap { $0?.longest(in: bytes, at: start) }.max { $0.utf8.count < $1.utf8.count }
@@ -196,29 +201,42 @@ private struct Redactor {
     }
 }
 
-/// The names of a peripheral, to be found in texts.
+/// The names of a peripheral, to be found in texts, as a tree by their bytes.
 private struct Names {
-    private var names: Set<String> = []
-    /// In bytes, the longest first.
-    private var lengths: [Int] = []
+    private struct Node {
+        var name: String?
+        var next: [UInt8: Int] = [:]
+    }
+
+    private var nodes = [Node()]
 
     /// The bytes of the longest name (Core Specification 5.4, volume 3, part C, section 12.1). What is longer is no name
     /// that a text has.
     private static let maximumLength = 248
 
     mutating func add(_ name: String) {
-        let length = name.utf8.count
-        guard length <= Self.maximumLength, names.insert(name).inserted, !lengths.contains(length) else { return }
-        lengths.append(length)
-        lengths.sort(by: >)
+        guard name.utf8.count <= Self.maximumLength else { return }
+        var node = 0
+        for byte in name.utf8 {
+            if let next = nodes[node].next[byte] {
+                node = next
+            } else {
+                nodes[node].next[byte] = nodes.count
+                node = nodes.count
+                nodes.append(Node())
+            }
+        }
+        nodes[node].name = name
     }
 
     /// Returns the longest name at a position of a text.
     func longest(in bytes: [UInt8], at start: Int) -> String? {
-        for length in lengths where start + length <= bytes.count {
-            let part = String(decoding: bytes[start..<start + length], as: UTF8.self)
-            if names.contains(part) { return part }
+        var (node, found): (Int, String?) = (0, nil)
+        for byte in bytes[start...] {
+            guard let next = nodes[node].next[byte] else { break }
+            node = next
+            found = nodes[node].name ?? found
         }
-        return nil
+        return found
     }
 }

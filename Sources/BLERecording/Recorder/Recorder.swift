@@ -4,14 +4,6 @@ import FoundationEssentials
 import Synchronization
 import Waiting
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Takes down what backends report to it, in memory or in a file.
 ///
 /// The backends of a program may share one. Their time is the same, and so is the numbering of their calls. A file is
@@ -41,7 +33,7 @@ public final class Recorder: Sendable {
     private static let partCount = 256
 
     private let state = Mutex(State())
-    private let file: Int32?
+    private let file: RecordingFile?
     private let limit: Int
     private let queue = DispatchQueue(label: "ble recording")
 
@@ -58,22 +50,17 @@ public final class Recorder: Sendable {
     ///
     /// Throws `recordingFailed` if the file cannot be written.
     public init(path: String) throws(BLEError) {
-        file = try openFile(path)
+        let file = try RecordingFile(path)
+        file.makePrivate()
+        self.file = file
         // Entries that wait for a slow disk.
         limit = 100_000
-    }
-
-    fileprivate static func fileError(_ number: Int32, _ path: String? = nil) -> BLEError {
-        let reason = String(cString: strerror(number))
-        return BLEError(
-            .recordingFailed, "the recording\(path.map { " “\($0)”" } ?? "") cannot be written: \(reason)",
-            isRetryable: false)
     }
 
     deinit {
         guard let file else { return }
         // No work of the queue remains, because it would hold this recorder.
-        if !state.withLock({ $0.isClosed }) { _ = closeFile(file) }
+        if !state.withLock({ $0.isClosed }) { _ = file.close() }
     }
 
     /// What was recorded so far. Of a file, only what is not written yet.
@@ -98,7 +85,7 @@ public final class Recorder: Sendable {
             if let file, !state.isClosed {
                 queue.async {
                     self.write()
-                    if let error = closeFile(file) { self.fail(error) }
+                    if let error = file.close() { self.fail(error) }
                 }
             }
             state.isClosed = true
@@ -221,7 +208,7 @@ public final class Recorder: Sendable {
             }
             guard !entries.isEmpty else { return }
             if let header {
-                _ = ftruncate(file, 0)
+                file.truncate()
                 send(writer.line(header), to: file)
             }
             // In parts, so that a killed program has lost little.
@@ -235,118 +222,10 @@ public final class Recorder: Sendable {
         }
     }
 
-    private func send(_ data: Data, to file: Int32) {
+    private func send(_ data: Data, to file: RecordingFile) {
         guard error == nil else { return }
-        if let error = writeAll(data, to: file) { fail(error) }
+        if let error = file.write(data) { fail(error) }
     }
 
     private func fail(_ error: BLEError) { state.withLock { $0.error = $0.error ?? error } }
-}
-
-/// Writes everything. Returns why it could not.
-private func writeAll(_ data: Data, to file: Int32) -> BLEError? {
-    var rest = data[...]
-    while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { writeFile(file, $0) }
-        if count < 0, errno == EINTR { continue }
-        guard count >= 0 else {
-            return Recorder.fileError(errno)
-        }
-        rest = rest.dropFirst(count)
-    }
-    return nil
-}
-
-/// Opens a file that only this user can read, without changing what it contains.
-private func openFile(_ path: String) throws(BLEError) -> Int32 {
-    // A pipe without a reader would block.
-    let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)
-    guard file >= 0 else { throw Recorder.fileError(errno, path) }
-    _ = fcntl(file, F_SETFL, O_WRONLY)
-    guard isRegular(file) else { return file }
-    // Two recordings in one file would be none.
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
-        _ = closeFile(file)
-        throw BLEError(
-            .recordingFailed, "the recording “\(path)” cannot be written: another recorder writes it",
-            isRetryable: false, remedy: "Choose another file.")
-    }
-    _ = fchmod(file, 0o600)
-    return file
-}
-
-private func isRegular(_ file: Int32) -> Bool {
-    var facts = stat()
-    return fstat(file, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
-}
-
-extension Recording {
-    /// Writes the recording to a file, which only this user can read. A file of that name is replaced when everything is
-    /// written, or stays as it is.
-    ///
-    /// Throws `recordingFailed`.
-    public func write(to path: String) throws(BLEError) { try writeFile(lines, path) }
-
-    /// Writes the recording to a btsnoop capture, as ``write(to:)`` does; see ``btsnoop()``.
-    ///
-    /// Throws `recordingFailed`.
-    public func writeBTSnoop(to path: String) throws(BLEError) { try writeFile(btsnoop(), path) }
-}
-
-private func writeFile(_ data: Data, _ path: String) throws(BLEError) {
-    var facts = stat()
-    // Not while a recorder writes it.
-    let present = stat(path, &facts) == 0 ? try openFile(path) : nil
-    defer { if let present { _ = closeFile(present) } }
-    if let present, !isRegular(present) {
-        // A pipe or a device is not replaced.
-        if let error = writeAll(data, to: present) { throw error }
-        return
-    }
-    // What a link leads to is replaced, not the link.
-    let place = present == nil ? path : resolved(path)
-    var name = Array((place + ".XXXXXX").utf8CString)
-    let file = mkstemp(&name)
-    guard file >= 0 else { throw Recorder.fileError(errno, path) }
-    var error = writeAll(data, to: file)
-    // A file is closed even if that fails.
-    error = error ?? closeFile(file)
-    if error == nil, rename(name, place) != 0 { error = Recorder.fileError(errno, path) }
-    guard let error else { return }
-    unlink(name)
-    throw error
-}
-
-private func resolved(_ path: String) -> String {
-    guard let found = realpath(path, nil) else { return path }
-    defer { free(found) }
-    return String(cString: found)
-}
-
-/// Closes a file, whether or not that succeeds. Returns why what was written is lost.
-private func closeFile(_ file: Int32) -> BLEError? {
-    close(file) == 0 || errno == EINTR ? nil : Recorder.fileError(errno)
-}
-
-/// Writes, and returns an error instead of a signal if the reader of a pipe is gone.
-private func writeFile(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-        _ = fcntl(file, F_SETNOSIGPIPE, 1)
-        return write(file, bytes.baseAddress, bytes.count)
-    #else
-        var (signals, before) = (sigset_t(), sigset_t())
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, &before)
-        let count = write(file, bytes.baseAddress, bytes.count)
-        let number = errno
-        if count < 0, number == EPIPE, sigismember(&before, SIGPIPE) == 0 {
-            // The signal waits for this thread.
-            var none = timespec()
-            sigtimedwait(&signals, nil, &none)
-        }
-        pthread_sigmask(SIG_SETMASK, &before, nil)
-        errno = number
-        return count
-    #endif
 }

@@ -80,7 +80,7 @@ final class Replay: Sendable {
         }
         definition.onRead = { request throws(ATTError) in
             // A write from an offset asks for the value that it changes, which the recorded peripheral did by itself.
-            guard request.writeType == nil else { return self.written(place, offset: request.offset) }
+            guard request.writeType == nil else { return self.valueBeforeWrite(place, offset: request.offset) }
             return try await self.read(place)
         }
         definition.onWrite = { _, request throws(ATTError) in
@@ -109,7 +109,7 @@ final class Replay: Sendable {
 
     /// Returns the last value that was read, long enough for a write from an offset: the recorded outcome decides
     /// whether the write succeeds.
-    private func written(_ place: ReplayedPeripheral.Place, offset: Int) -> [UInt8] {
+    private func valueBeforeWrite(_ place: ReplayedPeripheral.Place, offset: Int) -> [UInt8] {
         let value = state.withLock { $0.values[place] } ?? []
         return value + [UInt8](repeating: 0, count: max(offset - value.count, 0))
     }
@@ -126,7 +126,10 @@ final class Replay: Sendable {
         guard subscriptions.indices.contains(number) else { return }
         let subscription = subscriptions[number]
         // A refusal comes before the handler waits, or the subscription would be accepted.
-        if case .failure(let error)? = subscription.outcome?.result { throw error.attError ?? .unlikelyError }
+        if case .failure(let error)? = subscription.outcome?.result {
+            // After that one, the central would take the next subscription, too: it says that there is no socket.
+            throw error.attError.flatMap { $0 == .requestNotSupported ? nil : $0 } ?? .unlikelyError
+        }
         let elapsed = Central.stopwatch(clock)
         for (time, value) in subscription.values {
             try await sleep(until: time, elapsed)

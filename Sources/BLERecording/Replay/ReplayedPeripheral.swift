@@ -15,7 +15,7 @@ struct ReplayedPeripheral {
         var outcome: Outcome?
         var values: [(time: Duration, value: [UInt8])] = []
         fileprivate var began: Duration
-        /// Whether it was not the program's: without a socket, the central has subscribed once more in the standard way.
+        /// Whether the socket was refused, and the central has subscribed once more without one.
         fileprivate var isReplaced = false
     }
 
@@ -157,28 +157,33 @@ struct ReplayedPeripheral {
         case .attMTU: attMTU = reply.number ?? attMTU
         case .read, .readDescriptor:
             guard let place else { break }
-            guard let offset = begun.offset, case .success(let part) = result,
-                case .success(let start)? = reads[place]?.last?.result
-            else {
-                reads[place, default: []].append(outcome)
-                break
+            var read = outcome
+            if let offset = begun.offset, case .success(let part) = result {
+                // The handler of a peripheral returns whole values.
+                read.result = .success(start(of: place, offset) + part)
             }
-            // The handler of a peripheral returns whole values.
-            let whole = Outcome(delay: outcome.delay, result: .success(Array(start.prefix(offset)) + part))
-            reads[place]?.append(whole)
+            reads[place, default: []].append(read)
         case .write, .reliableWrite, .writeDescriptor: if let place { writes[place, default: []].append(outcome) }
         case .pair: pairings.append(outcome)
         case .subscribe, .subscribeSocket:
             guard let place, let position = found.position else { break }
             subscriptions[place]?[position].outcome = outcome
             if begun.what == .subscribeSocket, let error = reply.error {
-                subscriptions[place]?[position].isReplaced = [.notSupported, .busy].contains(error.code)
+                subscriptions[place]?[position].isReplaced = error.isRefusedSocket
             }
         case .openChannel:
             guard reply.error != nil, let (psm, position) = openChannels.removeValue(forKey: call) else { break }
             channels[psm]?[position].isRefused = true
         default: break
         }
+    }
+
+    /// Returns what the last read of a place says about the bytes before an offset, and zeros for what is not known. No
+    /// value is longer than 512 bytes.
+    private func start(of place: Place, _ offset: Int) -> [UInt8] {
+        let count = min(offset, 512)
+        guard case .success(let value)? = reads[place]?.last?.result else { return [UInt8](repeating: 0, count: count) }
+        return value.prefix(count) + [UInt8](repeating: 0, count: max(count - value.count, 0))
     }
 
     /// Takes a packet that came out of a channel, or the channel's end.
@@ -226,6 +231,7 @@ struct ReplayedPeripheral {
 extension ReplayedPeripheral.Link {
     /// The services were discovered for the first time on the link, or since they changed.
     fileprivate mutating func discovered(_ position: Int) {
+        defer { settled = events.count }
         guard !events.isEmpty else {
             database = position
             return
@@ -234,7 +240,6 @@ extension ReplayedPeripheral.Link {
             guard case .servicesChanged = events[index].event, index >= settled else { break }
             events[index].event = .servicesChanged(position)
         }
-        settled = events.count
     }
 }
 

@@ -53,7 +53,7 @@ extension SimulatedRadio {
         if let last = recording.entries.map(\.time).max() {
             steps.append(
                 ReplayStep(time: last) { _ in
-                    logger.notice("the recording is over: its peripherals stay as they are, and send nothing")
+                    logger.notice("the recording is over: its peripherals advertise nothing new")
                 })
         }
         // The sort keeps the order of what happened at the same time.

@@ -71,6 +71,15 @@ struct SharedRadioTests {
         #expect(folder.filter { $0.hasPrefix(name) } == [])
     }
 
+    @Test func `a file that is no socket is not replaced`() async throws {
+        try Data("notes".utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let served = try await tool("serve", "battery").run()
+        #expect(served.status == 69, "\(served.errors)")
+        #expect(served.errors.contains("there is a file of that name"))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "notes")
+    }
+
     @Test(.enabled(if: geteuid() == 0)) func `a socket of another user is refused`() async throws {
         _ = try await tool("serve", "battery", "--name", "Theirs", "--json").afterFirstLine { server in
             #expect(chown(path, 1, 1) == 0)

@@ -55,7 +55,7 @@ struct ATTTraffic {
         case .failure(let error): return [request(offset), .failure(of: opcode, handle: handle, error)]
         case .success(let value):
             var pdus: [ATTPDU] = []
-            var rest = value[...]
+            var rest = value.prefix(0x10000 - offset)
             var position = offset
             while true {
                 let part = rest.prefix(mtu - 1)
@@ -79,6 +79,8 @@ struct ATTTraffic {
             case .success: return [request, .received(ATTOpcode.response(to: ATTOpcode.write))]
             }
         }
+        // An offset has 16 bits.
+        let value = value.prefix(0x10000 - offset)
         var pdus: [ATTPDU] = []
         var position = 0
         repeat {

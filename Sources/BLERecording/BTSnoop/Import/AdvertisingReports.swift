@@ -31,8 +31,9 @@ struct AdvertisingReports {
     private var heard: [DeviceID: Heard] = [:]
     /// A packet that a scan response may follow.
     private var pending: (report: Report, moment: Moment)?
-    /// The data of extended packets, of which the rest follows.
-    private var chains: [Chain: [UInt8]] = [:]
+    /// The data of extended packets, of which the rest follows. Nil for what is too long: the end of another
+    /// advertisement was lost.
+    private var chains: [Chain: [UInt8]?] = [:]
 
     /// The number of bytes that an advertisement has at most (Core Specification 5.4, volume 4, part E, section
     /// 7.8.57).
@@ -60,9 +61,11 @@ struct AdvertisingReports {
         return true
     }
 
-    /// Takes an LE Extended Advertising Report, after its subevent code. False if it is malformed.
+    /// Takes an LE Extended Advertising Report, after its subevent code. False if it is malformed, or the end of one is
+    /// that was too long.
     mutating func take(extended event: inout PacketReader, _ log: inout EntryLog) -> Bool {
         guard let count = event.uint8() else { return false }
+        var isWhole = true
         for _ in 0..<count {
             // The PHYs come before the advertising set; the interval and a directed address follow the strength.
             guard let type = event.uint16(), let addressType = event.uint8(), let peripheral = event.address(),
@@ -73,11 +76,14 @@ struct AdvertisingReports {
             let isScanResponse = type & 8 != 0
             let chain = Chain(peripheral: peripheral, set: set, isScanResponse: isScanResponse)
             var whole = chains.removeValue(forKey: chain) ?? []
-            whole += data
-            // What is longer is from several advertisements, of which the ends were lost.
-            guard whole.count <= Self.maximumLength else { return false }
+            whole? += data
+            if let length = whole?.count, length > Self.maximumLength { whole = nil }
             if type & 0x60 == 0x20 {
-                chains[chain] = whole
+                chains.updateValue(whole, forKey: chain)
+                continue
+            }
+            guard let whole else {
+                isWhole = false
                 continue
             }
             take(
@@ -86,7 +92,7 @@ struct AdvertisingReports {
                     isScannable: type & 2 != 0, isScanResponse: isScanResponse, rssi: rssi,
                     structures: Self.structures(whole[...])), &log)
         }
-        return true
+        return isWhole
     }
 
     /// Reports what no scan response has followed.

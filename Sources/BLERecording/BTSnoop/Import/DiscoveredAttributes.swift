@@ -123,9 +123,9 @@ struct DiscoveredAttributes {
             .sorted { $0.0.handle < $1.0.handle }
         var made: [GATTService] = []
         // Services that overlap would repeat each other's attributes.
-        var start: UInt16 = 0
-        for (entry, isPrimary) in services where entry.handle >= start && entry.value.end >= entry.handle {
-            start = entry.value.end.next ?? .max
+        var start = 0
+        for (entry, isPrimary) in services where Int(entry.handle) >= start && entry.value.end >= entry.handle {
+            start = Int(entry.value.end) + 1
             if entry.value.uuid.isHidden { continue }
             let rest = entry.handle < entry.value.end ? entry.handle + 1...entry.value.end : nil
             made.append(
