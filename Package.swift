@@ -28,16 +28,28 @@ let package = Package(
         .trait(
             name: "DeviceCommands",
             description: "`ble devices` and `ble demo`, in the command line tool. Builds BLEFeatures and swift-crypto."),
+        .trait(
+            name: "DistributedTracingSupport",
+            description: "The operations of centrals and hosts as spans. Builds swift-distributed-tracing."),
+        .trait(
+            name: "MetricsSupport",
+            description: "Counters and timers of centrals and hosts. Builds swift-metrics."),
+        .trait(
+            name: "ServiceLifecycleSupport",
+            description: "Central and PeripheralHost are services. Builds swift-service-lifecycle."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // The wait for the first of several ends, which all actors of this package wait with.
         .module("Waiting"),
         // The central, its seam for backends, and everything that all modules share. No I/O, no Foundation, no C.
-        .module("BLE", ["Waiting", .log]),
+        .module("BLE", ["Waiting", .log] + .observability),
 
         // What is said over Bluetooth: each of these modules needs BLE alone.
         // One type for each standard service.
@@ -74,7 +86,10 @@ let package = Package(
         // Tests, and what they share.
         .support("BLETestSupport", ["BLE", "BLESimulation", "BLETesting", "Waiting", .log]),
         .tests("WaitingTests", ["BLETestSupport", "Waiting"]),
-        .tests("BLETests", ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
+        .tests(
+            "BLETests",
+            ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log] + .observability
+                + .observabilityTests),
         .tests(
             "BLEProfilesTests",
             [
@@ -255,6 +270,34 @@ extension Target.Dependency {
 }
 
 extension [Target.Dependency] {
+    /// What a trait adds to `BLE`.
+    static var observability: Self {
+        [
+            .product(
+                name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+            .product(
+                name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                condition: .when(traits: ["ServiceLifecycleSupport"])),
+            .product(
+                name: "Tracing", package: "swift-distributed-tracing",
+                condition: .when(traits: ["DistributedTracingSupport"])),
+        ]
+    }
+
+    /// What tests it.
+    static var observabilityTests: Self {
+        [
+            .product(
+                name: "InMemoryTracing", package: "swift-distributed-tracing",
+                condition: .when(traits: ["DistributedTracingSupport"])),
+            .product(
+                name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+            .product(
+                name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
+                condition: .when(traits: ["ServiceLifecycleSupport"])),
+        ]
+    }
+
     /// AES-CCM is made of the block cipher in CryptoExtras.
     static var bthomeEncryption: Self {
         ["Crypto", "CryptoExtras"].map {

@@ -95,4 +95,30 @@ import Testing
         await world.central.shutDown()
         await expectError(.shutDown) { try await again.value }
     }
+
+    @Test func `a list that outlives its central stays as it is, and does not run again`() async throws {
+        let nearby = ObservableNearby(world.central, staleAfter: .seconds(100))
+        _ = await world.radio.add(Self.beacon("first", rssi: -40))
+        let task = Task { try await nearby.run() }
+        try await observed { names(nearby) == ["first"] }
+        await world.central.shutDown()
+        await expectError(.shutDown) { try await world.asTimePasses { try await task.value } }
+        #expect(names(nearby) == ["first"])
+        let found = try #require(nearby.discoveries.first)
+        await expectError(.shutDown) { try await found.peripheral.connect() }
+        await expectError(.shutDown) { try await nearby.run() }
+    }
+
+    @Test func `a view that is not running is released`() async throws {
+        weak var released: ObservableNearby?
+        do {
+            let nearby = ObservableNearby(world.central, staleAfter: .seconds(100))
+            released = nearby
+            let task = Task { try await nearby.run() }
+            await until { (try? await world.central.adapters().first?.isDiscovering) == true }
+            await end(task)
+        }
+        await until { released == nil }
+        await world.central.shutDown()
+    }
 }

@@ -153,6 +153,18 @@ import Testing
         await expectError(.shutDown) { try await task.value }
     }
 
+    @Test func `a peripheral that outlives its central has no state and no values`() async throws {
+        let (peripheral, _) = try await world.add(Self.fan)
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
+        let task = running(fan)
+        try await observed { (try? fan.value(of: Self.speed)) == 1 }
+        await world.central.shutDown()
+        await expectError(.shutDown) { try await task.value }
+        #expect(fan.connectionState == nil)
+        #expect(try fan.value(of: Self.speed) == nil)
+        await expectError(.shutDown) { try await fan.run() }
+    }
+
     @Test func `a peripheral that cannot be connected to is an error`() async throws {
         let (peripheral, grip) = try await world.add(Self.fan)
         await grip.remove()

@@ -31,13 +31,21 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
     /// Creates a stream and its producer.
     ///
     /// - Parameters:
+    ///   - drops: counts dropped elements, too, for several streams.
     ///   - onTermination: called once, when the stream has ended or can no longer be read.
     ///   - onRoom: called when the reader has taken the elements of a buffer that had no room for more.
     package static func make(
         of: Element.Type = Element.self, policy: OverflowPolicy, onTermination: @escaping @Sendable () -> Void = {},
         onRoom: @escaping @Sendable () -> Void = {}
     ) -> (stream: BoundedStream<Element>, producer: Producer) {
-        let buffer = StreamBuffer<Element>(policy: policy, onRoom: onRoom, onTermination: onTermination)
+        make(policy: policy, drops: nil, onTermination: onTermination, onRoom: onRoom)
+    }
+
+    static func make(
+        of: Element.Type = Element.self, policy: OverflowPolicy, drops: DropCounter?,
+        onTermination: @escaping @Sendable () -> Void = {}, onRoom: @escaping @Sendable () -> Void = {}
+    ) -> (stream: BoundedStream<Element>, producer: Producer) {
+        let buffer = StreamBuffer<Element>(policy: policy, drops: drops, onRoom: onRoom, onTermination: onTermination)
         return (BoundedStream(consumer: Consumer(buffer)), Producer(buffer))
     }
 
@@ -210,13 +218,15 @@ final class StreamBuffer<Element: Sendable>: Sendable {
 
     @usableFromInline let policy: OverflowPolicy
     @usableFromInline let capacity: Int
+    @usableFromInline let drops: DropCounter?
     private let onRoom: @Sendable () -> Void
     @usableFromInline let state: Mutex<State>
 
     fileprivate init(
-        policy: OverflowPolicy, onRoom: @escaping @Sendable () -> Void, onTermination: @escaping @Sendable () -> Void
+        policy: OverflowPolicy, drops: DropCounter?, onRoom: @escaping @Sendable () -> Void,
+        onTermination: @escaping @Sendable () -> Void
     ) {
-        self.policy = policy
+        (self.policy, self.drops) = (policy, drops)
         self.onRoom = onRoom
         capacity = policy.capacity
         state = Mutex(State(onTermination: onTermination))
@@ -226,13 +236,15 @@ final class StreamBuffer<Element: Sendable>: Sendable {
 
     @inlinable
     func add(_ element: Element) {
-        let (waiters, onTermination) = state.withLock { state in
-            guard state.end == nil else { return (Waiters(), nil as (@Sendable () -> Void)?) }
+        let (waiters, onTermination, hasDropped) = state.withLock { state in
+            guard state.end == nil else { return (Waiters(), nil as (@Sendable () -> Void)?, false) }
+            var hasDropped = false
             var onTermination: (@Sendable () -> Void)?
             if state.elements.count < capacity {
                 state.elements.append(element)
             } else {
                 state.dropped += 1
+                hasDropped = true
                 switch policy {
                 case .dropNewest: break
                 case .dropOldest:
@@ -243,10 +255,12 @@ final class StreamBuffer<Element: Sendable>: Sendable {
                     onTermination = state.onTermination.take()
                 }
             }
-            return (state.takeWaiters(), onTermination)
+            return (state.takeWaiters(), onTermination, hasDropped)
         }
         waiters.resume()
         onTermination?()
+        // After the lock is released: an observer is told of it.
+        if hasDropped { drops?.add() }
     }
 
     /// Adds an element, even beyond the capacity.

@@ -1,6 +1,12 @@
 package import Logging
 
 extension Logger {
+    /// The logger of this task, or one with the label `ble`. Without a logger, the label of `current` is empty.
+    static var ofTask: Logger {
+        let current = Logger.current
+        return current.label.isEmpty ? Logger(label: "ble") : current
+    }
+
     /// Carries out an operation, and logs its beginning, and its end with the result and the time that it took, at
     /// trace level.
     ///

@@ -12,7 +12,8 @@ extension Central {
         _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard isTracing else { return try await body() }
-        var metadata: Logger.Metadata = [:]
+        // What the caller's task adds to all its messages, such as the number of a request.
+        var metadata = Logger.current.handler.metadata
         if let peripheral { metadata["peripheral"] = "\(peripheral)" }
         if let characteristic { metadata["characteristic"] = "\(characteristic)" }
         if let written { metadata["written"] = "\(Hex.string(written))" }

@@ -34,7 +34,8 @@ public actor Central {
         /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on
         /// the backend's thread has blocked it for more than a second. At trace level, each operation with its value
         /// and duration, and each received value and advertisement. The values include those that require an encrypted
-        /// link. Packets of a ``PacketWriter``, passkeys and keys are not logged.
+        /// link. Packets of a ``PacketWriter``, passkeys and keys are not logged. By default, the logger of the task
+        /// that creates the configuration (`Logger.current`), or one with the label `ble`.
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior
@@ -43,15 +44,14 @@ public actor Central {
         public init(
             connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
             operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
-            waitsForBluetooth: Bool = false, logger: Logger = Logger(label: "ble"),
-            pairing: PairingBehavior = .justWorks
+            waitsForBluetooth: Bool = false, logger: Logger? = nil, pairing: PairingBehavior = .justWorks
         ) {
             self.connectionPolicy = connectionPolicy
             self.connectTimeout = connectTimeout
             self.operationTimeout = operationTimeout
             self.clock = clock
             self.waitsForBluetooth = waitsForBluetooth
-            self.logger = logger
+            self.logger = logger ?? .ofTask
             self.pairing = pairing
         }
     }
@@ -73,6 +73,11 @@ public actor Central {
     /// Runs tasks on the backend's thread, if it has one. A task that waits for the central again and again prefers it.
     package nonisolated var taskExecutor: (any TaskExecutor)? { backend.taskExecutor }
 
+    /// Receives what is counted and the operations, for metrics and traces. Nil if nothing observes this central.
+    nonisolated let observer: (any ActivityObserver)?
+    /// What the streams of this central have dropped.
+    nonisolated let drops: DropCounters
+    var counts = CentralStatistics()
     private(set) var isShutDown = false
     /// The task that shuts down the backend.
     private var shutdownTask: Task<Void, Never>?
@@ -108,6 +113,8 @@ public actor Central {
         self.stateWatch = stateWatch
         scanning = Scanning { stateWatch.set(isScanning: $0) }
         isTracing = configuration.logger.logLevel <= .trace
+        observer = ActivityObservers.make(.central)
+        drops = DropCounters(observer)
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
         deadlineClock = DeadlineClock(clock)
         elapsed = Self.stopwatch(configuration.clock)
@@ -136,7 +143,8 @@ public actor Central {
         scanning.shutDown()
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
-        stateWatch.finish(.shutDown)
+        let linkCount = stateWatch.finish(.shutDown)
+        for _ in 0..<linkCount { observer?.counted(.linkEnded(.local)) }
         Task { [backend] in await backend.shutDown() }
     }
 
@@ -165,12 +173,16 @@ public actor Central {
         scanning.shutDown()
         for id in Array(links.keys) {
             endPrompts(of: id)
-            links[id]?.finish(.shutDown)
+            if let link = links[id] {
+                reconnectEnded(link, .shutDown)
+                link.finish(.shutDown)
+            }
         }
         links = [:]
         unhandled.finish(.shutDown)
         adapter.finish(.shutDown)
-        stateWatch.finish(.shutDown)
+        let linkCount = stateWatch.finish(.shutDown)
+        for _ in 0..<linkCount { count(.linkEnded(.local)) }
     }
 
     /// Runs `body` in the central's isolation, on the backend's executor.
@@ -238,6 +250,7 @@ public actor Central {
     private func handle(_ event: CentralBackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement):
+            count(.advertisementReceived)
             if isTracing { trace(advertisement, from: id) }
             scanning.didReceive(advertisement, from: id, now: elapsed) { peripheral($0) }
         case .adapterStateChanged(let state):
@@ -257,6 +270,7 @@ public actor Central {
             removeLinkIfUnused(id)
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
+            count(.bluetoothLost)
             unhandled.yield(error)
             adapter.lost(error)
             for cancel in operations.fail(error) { cancel() }

@@ -53,11 +53,15 @@ final class StateWatch: Sendable {
 
     var state: CentralState { parts.withLock(\.state) }
 
-    private func change(_ change: (inout Parts) -> Void) {
+    /// The number of links that are up.
+    var connectedCount: Int { parts.withLock(\.connected.count) }
+
+    @discardableResult private func change<Value>(_ change: (inout Parts) -> Value) -> Value {
         parts.withLock { parts in
             let old = parts.state
-            change(&parts)
+            let value = change(&parts)
             if parts.state != old { parts.observers.yield(parts.state) }
+            return value
         }
     }
 
@@ -65,10 +69,9 @@ final class StateWatch: Sendable {
 
     func set(isScanning: Bool) { change { $0.isScanning = isScanning } }
 
-    func set(_ id: Peripheral.ID, isConnected: Bool) {
-        change { parts in
-            if isConnected { parts.connected.insert(id) } else { parts.connected.remove(id) }
-        }
+    /// Returns whether that is a change.
+    func set(_ id: Peripheral.ID, isConnected: Bool) -> Bool {
+        change { isConnected ? $0.connected.insert(id).inserted : $0.connected.remove(id) != nil }
     }
 
     func states() -> BoundedStream<CentralState> {
@@ -82,13 +85,15 @@ final class StateWatch: Sendable {
 
     private func remove(_ token: Int) { parts.withLock { $0.observers.remove(token) } }
 
-    func finish(_ error: BLEError) {
-        var observers = parts.withLock { parts in
-            defer { parts.observers = Observers() }
+    /// Ends all streams. Returns the number of links that were up.
+    func finish(_ error: BLEError) -> Int {
+        var (observers, linkCount) = parts.withLock { parts in
+            let ended = (parts.observers, parts.connected.count)
             // The links and the scan of a central end with it.
-            (parts.isScanning, parts.connected) = (false, [])
-            return parts.observers
+            (parts.isScanning, parts.connected, parts.observers) = (false, [], Observers())
+            return ended
         }
         observers.finish(error)
+        return linkCount
     }
 }

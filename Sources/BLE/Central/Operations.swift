@@ -13,6 +13,9 @@ struct Operations {
         case channel(Int)
         /// Pairing with a peripheral, and removing the bond.
         case pairing(Peripheral.ID)
+
+        /// The peripheral that is being paired.
+        var paired: Peripheral.ID? { if case .pairing(let id) = self { id } else { nil } }
     }
 
     /// Starts an operation when its turn has come.

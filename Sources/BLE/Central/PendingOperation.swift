@@ -18,6 +18,8 @@ final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
     let resource: Operations.Resource?
     let outcome = Outcome<Value>()
     let deadline: Expiry
+    /// Nil for an operation that is not observed.
+    let observation: Observation?
     /// The maximum time for a backend to end work whose caller has the outcome. Nil if the caller does not wait for it.
     private let lingering: Duration?
     /// Delivered when the backend's work has ended.
@@ -28,9 +30,10 @@ final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
 
     init(
         _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, _ token: Int,
-        in central: Central, timeout: Duration, of total: Duration?, lingering: Duration?
+        in central: Central, timeout: Duration, of total: Duration?, lingering: Duration?, _ observation: Observation?
     ) {
         (self.peripheral, self.resource, self.token, self.central) = (peripheral, resource, token, central)
+        self.observation = observation
         self.lingering = lingering
         end = lingering == nil ? nil : Outcome()
         deadline = central.deadline(timeout, of: total, name, outcome)
@@ -44,7 +47,7 @@ final class PendingOperation<Value: Sendable>: Sendable, AnyPendingOperation {
             return try await outcome.wait()
         } catch {
             // After an error of the backend, the operation is complete.
-            let isRunning = await central.abandon(self)
+            let isRunning = await central.abandon(self, error.code)
             // After the end of the central, nothing can be done with its result.
             if isRunning, let end, let lingering, error.code != .shutDown {
                 let expiry = Expiry(after: lingering, clock: central.deadlineClock) { end.deliver(.success(())) }
@@ -64,18 +67,21 @@ extension Central {
         _modify { if let peripheral { yield &link(peripheral).operations } else { yield &operations } }
     }
 
-    /// Begins an operation. The caller must wait for its value.
+    /// Begins an operation, in the task of its caller. The caller must wait for its value.
     ///
-    /// - Parameter start: starts the operation when its turn has come. The backend's work ends with ``complete(_:_:)``,
-    ///   also after a cancellation. Returns what cancels it.
+    /// - Parameters:
+    ///   - kind: what it is observed as. Nil if it is not observed.
+    ///   - start: starts the operation when its turn has come. The backend's work ends with ``complete(_:_:at:)``, also
+    ///     after a cancellation. Returns what cancels it.
     func begin<Value: Sendable>(
-        _ name: String, on peripheral: Peripheral.ID?, using resource: Operations.Resource?, timeout: Duration,
+        _ name: String, as kind: OperationKind?, on peripheral: Peripheral.ID?,
+        about characteristic: BluetoothUUID? = nil, using resource: Operations.Resource?, timeout: Duration,
         of total: Duration? = nil, lingering: Duration? = nil,
         start: @escaping @Sendable (isolated Central, PendingOperation<Value>) -> (@Sendable () -> Void)
     ) -> PendingOperation<Value> {
         let pending = PendingOperation<Value>(
             name, on: peripheral, using: resource, token(), in: self, timeout: timeout, of: total,
-            lingering: lingering)
+            lingering: lingering, kind.map { observe($0, on: peripheral ?? resource?.paired, characteristic) })
         let run: Operations.Start = { central in
             central[operationsOn: peripheral].willStart(pending)
             let cancel = start(central, pending)
@@ -91,11 +97,16 @@ extension Central {
     }
 
     /// Ends an operation with its result. Its caller may have left.
-    func complete<Value>(_ pending: PendingOperation<Value>, _ result: Result<Value, BLEError>) {
+    ///
+    /// - Parameter now: the time, if it is known.
+    func complete<Value>(
+        _ pending: PendingOperation<Value>, _ result: Result<Value, BLEError>, at now: Duration? = nil
+    ) {
         pending.deadline.cancel()
         startNext(self[operationsOn: pending.peripheral].complete(pending))
         if let peripheral = pending.peripheral { operationEnded(on: peripheral) }
-        pending.outcome.deliver(result)
+        // The caller reports errors, and those that have come first.
+        if pending.outcome.deliver(result), case .success = result { ended(pending.observation, nil, at: now) }
         pending.end?.deliver(.success(()))
     }
 
@@ -110,9 +121,10 @@ extension Central {
         isStarting = false
     }
 
-    /// Cancels an operation whose caller has its outcome. Returns whether its work has begun and not ended.
-    fileprivate func abandon<Value>(_ pending: PendingOperation<Value>) -> Bool {
+    /// Cancels an operation whose caller has an error. Returns whether its work has begun and not ended.
+    fileprivate func abandon<Value>(_ pending: PendingOperation<Value>, _ code: BLEError.Code) -> Bool {
         pending.deadline.cancel()
+        ended(pending.observation, code)
         let cancel = self[operationsOn: pending.peripheral].abandon(pending)
         cancel?()
         // Nobody needs the answers any longer, even while the backend is ending the pairing.
@@ -133,17 +145,22 @@ extension Central {
     /// resource does.
     ///
     /// - Parameters:
+    ///   - kind: what it is observed as. Nil if it is not observed.
     ///   - total: the time that the caller has given, of which `timeout` is the rest. Nil if it is `timeout`.
     ///   - lingering: how long a caller that has an error waits for a body that has begun to end. Nil if it does not
     ///     wait.
     func perform<Value: Sendable>(
         on peripheral: Peripheral.ID? = nil, timeout: Duration, of total: Duration? = nil, name: String,
-        about characteristic: BluetoothUUID? = nil, using resource: Operations.Resource? = nil,
+        as kind: OperationKind? = nil, about characteristic: BluetoothUUID? = nil,
+        using resource: Operations.Resource? = nil,
         lingering: Duration? = nil,
         _ body: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         try await traced(name, on: peripheral, characteristic) { () throws(BLEError) in
-            try await begin(name, on: peripheral, using: resource, timeout: timeout, of: total, lingering: lingering) {
+            try await begin(
+                name, as: kind, on: peripheral, about: characteristic, using: resource, timeout: timeout, of: total,
+                lingering: lingering
+            ) {
                 $0.startTask($1, body)
             }.value()
         }

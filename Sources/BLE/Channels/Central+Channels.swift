@@ -40,7 +40,7 @@ extension Central {
             do throws(BLEError) {
                 transport = try await perform(
                     on: id, timeout: timeout ?? configuration.operationTimeout, name: "opening a channel",
-                    using: .channel(token())
+                    as: .openChannel, using: .channel(token())
                 ) { (backend) throws(BLEError) in
                     try opened.keep(try await backend.openChannel(psm, options, to: id))
                 }

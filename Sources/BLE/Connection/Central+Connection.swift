@@ -40,24 +40,28 @@ extension Central {
         let limit = timeout ?? configuration.connectTimeout
         let deadline = isPatient ? nil : deadline(limit, of: total, "connecting", outcome)
         defer { deadline?.cancel() }
-        try await wait(on: id, waiter, outcome, limit: total ?? limit) {
+        try await wait(on: id, waiter, outcome, limit: total ?? limit, as: .connect) {
             $0.connect(waiter, isPatient: isPatient)
         } abandon: {
             $0.abandon(waiter)
         }
     }
 
+    /// - Parameter kind: what the wait is observed as. Nil if it is not observed.
     func wait(
-        on id: Peripheral.ID, _ waiter: Int, _ outcome: Outcome<Void>, limit: Duration,
+        on id: Peripheral.ID, _ waiter: Int, _ outcome: Outcome<Void>, limit: Duration, as kind: OperationKind? = nil,
         _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action],
         abandon: (inout ConnectionMachine) -> [ConnectionMachine.Action]
     ) async throws(BLEError) {
+        let observation = kind.map { observe($0, on: id) }
         link(id).addWaiter(waiter, outcome)
-        step(id, event)
+        step(link(id), isCall: true, event)
         do throws(BLEError) {
             try await outcome.wait()
+            ended(observation, nil)
             waitEnded(waiter, on: id) { _ in [] }
         } catch {
+            ended(observation, error.code)
             let isSearching = scanning.isSearching(id)
             let error = error.code == .timedOut && isSearching ? BLEError.notHeard(within: limit, cause: error) : error
             let obstacle = links[id]?.obstacle ?? adapter.obstacle
@@ -81,20 +85,24 @@ extension Central {
         if let link = links[id] { step(link, event) }
     }
 
-    func step(_ link: Link, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]) {
+    /// - Parameter isCall: whether the event is a caller's request, in its task.
+    func step(
+        _ link: Link, isCall: Bool = false, _ event: (inout ConnectionMachine) -> [ConnectionMachine.Action]
+    ) {
         // After the shutdown, a link that an attempt still holds is not the central's any more.
         guard links[link.id] === link else { return }
-        for action in link.send(event) { carryOut(action, for: link) }
+        for action in link.send(event) { carryOut(action, for: link, isCall: isCall) }
     }
 
-    private func carryOut(_ action: ConnectionMachine.Action, for link: Link) {
+    private func carryOut(_ action: ConnectionMachine.Action, for link: Link, isCall: Bool) {
         let id = link.id
         for run in autoConnecting.values { run.take(action, of: id) }
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])
             link.publish(state)
-            stateWatch.set(id, isConnected: state == .connected)
+            count(state, of: link)
+            if state == .connected { reconnectEnded(link, nil) }
             switch state {
             case .connecting: report(.connecting, of: id)
             case .connected: report(.connected, of: id)
@@ -104,6 +112,7 @@ extension Central {
             let error =
                 link.error
                 ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
+            if event != .linkEnded, event != .waiting { reconnectEnded(link, error.code) }
             switch event {
             case .attemptFailed(let pause): report(.connectFailed(error.at(id), retryAfter: pause), of: id)
             case .linkEnded, .endedHere: report(.disconnected(error), of: id)
@@ -130,7 +139,7 @@ extension Central {
         case .startAttempt(let number):
             // On a maintained link, the failure of one attempt is what callers of the next should know.
             if !link.isMaintained { link.setObstacle(nil) }
-            let attempt = Task(executorPreference: taskExecutor) { [weak self] in
+            let work: @concurrent @Sendable () async -> Void = { [weak self] in
                 // Several steps: the actor knows the attempt by its number. A wait without a time limit must not retain
                 // the central.
                 var failure: BLEError?
@@ -144,7 +153,13 @@ extension Central {
                     await self?.end(wait)
                 }
             }
-            link.setAttempt(attempt)
+            if isCall {
+                link.setAttempt(Task(executorPreference: taskExecutor, operation: work))
+            } else {
+                if !link.isAwaited { link.beginReconnect(observe(.reconnect, on: id), elapsed) }
+                // Not with the task-local values of an earlier call, such as its logger and its span.
+                link.setAttempt(Task.detached(executorPreference: taskExecutor, operation: work))
+            }
         case .cancelAttempt:
             let attempt = link.attempt
             attempt?.cancel()
@@ -218,8 +233,9 @@ extension Central {
                 throw error
             }
             link.forgetLoss()
-            let database = try await within(configuration.connectTimeout, "discovering the services") {
-                [weak self] (_) throws(BLEError) in
+            let database = try await within(
+                configuration.connectTimeout, "discovering the services", as: .discover, on: id
+            ) { [weak self] (_) throws(BLEError) in
                 guard let self else { throw .shutDown }
                 return try await self.discover(id)
             }
@@ -262,14 +278,24 @@ extension Central {
     private static let permanent: Set<BLEError.Code> = [.invalidArgument, .unauthorized, .notSupported]
 
     /// Performs `work` with a time limit.
+    ///
+    /// - Parameter kind: what it is observed as. Nil if it is not observed.
     func within<Value: Sendable>(
-        _ limit: Duration, _ name: String,
+        _ limit: Duration, _ name: String, as kind: OperationKind? = nil, on id: Peripheral.ID? = nil,
         _ work: @escaping @Sendable (any CentralBackend) async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        try await Outcome.race(within: limit, clock: clock, executor: taskExecutor) {
-            BLEError(.timedOut, "\(name) took longer than \(limit)")
-        } _: { [backend] () throws(BLEError) in
-            try await work(backend)
+        let observation = kind.map { observe($0, on: id) }
+        do throws(BLEError) {
+            let value = try await Outcome.race(within: limit, clock: clock, executor: taskExecutor) {
+                BLEError(.timedOut, "\(name) took longer than \(limit)")
+            } _: { [backend] () throws(BLEError) in
+                try await work(backend)
+            }
+            ended(observation, nil)
+            return value
+        } catch {
+            ended(observation, error.code)
+            throw error
         }
     }
 

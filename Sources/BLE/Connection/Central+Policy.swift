@@ -19,16 +19,17 @@ extension Central {
         // A link that is up stays, as far as no scope ends it, and is ended as the new policy says.
         if !link.isInScope { link.keep() }
         if policy != .manual { link.pairing.keepLink() }
+        // The next link is the first of the new policy.
+        _ = link.takeLossCause()
         step(id) { $0.setPolicy(policy) }
         endStranded(id)
         considerIdle(link)
     }
 
-    /// Applies the configuration's policy before a link is established.
+    /// Applies the configuration's policy before a link is established for a caller, in its task.
     func applyPolicy(_ id: Peripheral.ID) {
         guard case .maintained = policy(id), !isMaintained(id) else { return }
-        _ = link(id)
-        step(id) { $0.setPolicy(configuration.connectionPolicy) }
+        step(link(id), isCall: true) { $0.setPolicy(configuration.connectionPolicy) }
     }
 
     /// Retries the maintained connections when the adapter is on again.

@@ -121,6 +121,9 @@ struct ConnectionMachine {
     /// Whether there is no link, nothing is in progress or scheduled, and no caller waits.
     var isIdle: Bool { state == .disconnected && !isWanted }
 
+    /// Whether a caller waits for the link.
+    var isAwaited: Bool { !callers.isEmpty }
+
     /// Whether there is a link that is not being ended, or one is requested.
     var isWanted: Bool {
         switch phase {

@@ -49,6 +49,10 @@ final class Link {
     private var channels: [ObjectIdentifier: ChannelCore] = [:]
     var requests = ControlPointRequests()
     var pairing = LinkPairing()
+    /// Why the maintained link was lost that has not been reestablished yet.
+    private var lossCause: DisconnectReason?
+    /// The attempt in progress that the central makes by itself.
+    private var reconnect: (observation: Observation, elapsed: @Sendable () -> Duration)?
     private var stateObservers = Observers<ConnectionState>()
     private var eventObservers = Observers<ConnectionEvent>()
 
@@ -57,6 +61,7 @@ final class Link {
     /// With a central that is released without a shutdown. The channels are not drained: this may be anywhere.
     deinit {
         _ = pairing.withdraw(.shutDown)
+        if let (observation, elapsed) = reconnect { observation.end?(.shutDown, elapsed() - observation.begun) }
         finish(.shutDown, drainsChannels: false)
     }
 
@@ -75,6 +80,8 @@ final class Link {
     var mayBeUp: Bool { machine.mayBeUp }
     /// Whether the link has ended while it was being ended.
     var hasEnded: Bool { machine.hasEnded }
+    /// Whether a caller waits for the link.
+    var isAwaited: Bool { machine.isAwaited }
     /// Whether there is a link that is not being ended, or one is requested.
     var isWanted: Bool { machine.isWanted }
 
@@ -90,6 +97,18 @@ final class Link {
         retryTimer?.cancel()
         retryTimer = timer
     }
+
+    // MARK: What is counted
+
+    func ended(_ reason: DisconnectReason) { lossCause = isMaintained && reason != .local ? reason : nil }
+    func takeLossCause() -> DisconnectReason? { lossCause.take() }
+    /// - Parameter elapsed: the central's time, in case that the central is released meanwhile.
+    func beginReconnect(_ observation: Observation, _ elapsed: @escaping @Sendable () -> Duration) {
+        reconnect = (observation, elapsed)
+    }
+    func takeReconnect() -> Observation? { reconnect.take()?.observation }
+
+    // MARK: Errors
 
     func fail(_ error: BLEError) { self.error = error }
     func setObstacle(_ error: BLEError?) { obstacle = error }

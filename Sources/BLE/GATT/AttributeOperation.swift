@@ -19,6 +19,14 @@ public enum AttributeOperation: Hashable, Sendable {
         }
     }
 
+    /// What it is observed as.
+    var kind: OperationKind {
+        switch self {
+        case .read, .readDescriptor: .read
+        case .write, .writeDescriptor: .write
+        }
+    }
+
     /// The value that is written.
     var written: [UInt8]? {
         switch self {

@@ -25,8 +25,9 @@ extension Central {
                 do throws(BLEError) {
                     if Task.isCancelled { throw .cancelled }
                     links[id]?.forgetLoss()
-                    let database = try await within(configuration.connectTimeout, "discovering the services") {
-                        [weak self] (_) throws(BLEError) in
+                    let database = try await within(
+                        configuration.connectTimeout, "discovering the services", as: .discover, on: id
+                    ) { [weak self] (_) throws(BLEError) in
                         guard let self else { throw .shutDown }
                         return try await discover(id)
                     }
@@ -96,7 +97,8 @@ extension Central {
     ) -> BegunOperation {
         let attribute = attribute ?? target.attribute
         let pending = begin(
-            operation.name, on: attribute.peripheral, using: .value(attribute),
+            operation.name, as: operation.kind, on: attribute.peripheral, about: target.characteristic.uuid,
+            using: .value(attribute),
             timeout: timeout ?? configuration.operationTimeout
         ) { (central, pending: PendingOperation<[UInt8]>) in
             willStart?()
@@ -114,11 +116,12 @@ extension Central {
         _ pending: PendingOperation<[UInt8]>, _ operation: AttributeOperation, on attribute: AttributeID,
         _ result: Result<[UInt8], BLEError>
     ) {
+        let now = elapsed()
         // An answer that nobody waits for any longer may be one on the link before.
         if case .read(offset: 0) = operation, case .success(let value) = result, pending.isAwaited {
-            links[attribute.peripheral]?.didRead(value, from: attribute.handle, at: elapsed())
+            links[attribute.peripheral]?.didRead(value, from: attribute.handle, at: now)
         }
-        complete(pending, result)
+        complete(pending, result, at: now)
     }
 
     /// An operation on an attribute that has begun.

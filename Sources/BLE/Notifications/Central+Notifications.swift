@@ -48,7 +48,9 @@ extension Central {
         let reader = token()
         let (subscription, fanout) = link(id).subscriptions.join(
             target.attribute, key: key, delivery: delivery, newID: token())
-        let (stream, producer) = BoundedStream.make(of: NotificationPacket.self, policy: overflow) { [weak self] in
+        let (stream, producer) = BoundedStream.make(
+            of: NotificationPacket.self, policy: overflow, drops: drops.values
+        ) { [weak self] in
             // In a task, because the stream may end while the fan-out delivers to it.
             Task {
                 fanout.remove(reader)
@@ -84,7 +86,7 @@ extension Central {
         try checkRunning()
         try await perform(
             on: attribute.peripheral, timeout: timeout ?? configuration.operationTimeout, name: "subscribing",
-            using: .notifications(attribute)
+            as: .subscribe, using: .notifications(attribute)
         ) { [weak self] (backend) throws(BLEError) in
             // Several steps: the subscription has the start that it gave out, and gives out no other before its end.
             guard let start = await self?.claimStart(subscription, of: attribute.peripheral) else { return }
@@ -162,7 +164,7 @@ extension Central {
         do throws(BLEError) {
             try await perform(
                 on: attribute.peripheral, timeout: configuration.operationTimeout, name: "unsubscribing",
-                using: .notifications(attribute)
+                as: .unsubscribe, using: .notifications(attribute)
             ) { (backend) throws(BLEError) in
                 guard await condition() else { return }
                 try await backend.stopNotifications(of: attribute)

@@ -32,7 +32,7 @@ extension Central {
             // Not failed by the end of the link: the backend's error is more specific. A backend may have to end the
             // link with the pairing, which the caller must not use meanwhile.
             try await perform(
-                timeout: rest(), of: timeout, name: "pairing", using: .pairing(id),
+                timeout: rest(), of: timeout, name: "pairing", as: .pair, using: .pairing(id),
                 lingering: Self.endOfPairing
             ) { (backend) throws(BLEError) in try await backend.pair(id) }
             links[id]?.pairing.keepLink()
@@ -63,7 +63,9 @@ extension Central {
         }
         try await disconnect(id)
         do throws(BLEError) {
-            try await perform(timeout: configuration.operationTimeout, name: "unpairing", using: .pairing(id)) {
+            try await perform(
+                timeout: configuration.operationTimeout, name: "unpairing", as: .unpair, using: .pairing(id)
+            ) {
                 (backend) throws(BLEError) in try await backend.unpair(id)
             }
         } catch {

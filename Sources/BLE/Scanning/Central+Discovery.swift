@@ -74,7 +74,9 @@ extension Central {
         try checkRunning()
         try checkSupport(of: tracker.criteria)
         let token = token()
-        let (stream, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: overflow) { [weak self] in
+        let (stream, producer) = BoundedStream.make(
+            of: DiscoveryEvent.self, policy: overflow, drops: drops.discoveries
+        ) { [weak self] in
             Task { await self?.endScan(token) }
         }
         try await scan(tracker, token, into: Scanning.Sink(producer), tolerance: tolerance, waits: waits)

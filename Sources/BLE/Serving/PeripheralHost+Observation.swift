@@ -21,14 +21,21 @@ extension PeripheralHost {
     }
 
     func observingRead(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
-        guard requestObserver != nil || isTracing else { return try await read(attribute, request) }
+        let observation = observe(.read, attribute, request.central)
         do throws(ATTError) {
+            guard requestObserver != nil || isTracing else {
+                let value = try await read(attribute, request)
+                ended(observation, nil)
+                return value
+            }
             let value = try await traced("answering a read", attribute, request.central, offset: request.offset) {
                 () throws(ATTError) in try await read(attribute, request)
             }
+            ended(observation, nil)
             if request.offset == 0 { tell(.read, attribute, request, value, nil) }
             return value
         } catch {
+            ended(observation, .attributeError)
             tell(.read, attribute, request, [], error)
             throw error
         }
@@ -37,14 +44,20 @@ extension PeripheralHost {
     func observingWrite(
         _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
     ) async throws(ATTError) {
-        guard requestObserver != nil || isTracing else { return try await write(value, to: attribute, request) }
+        let observation = observe(.write, attribute, request.central)
         let name = request.isPrepared ? "answering a prepared write" : "answering a write"
         do throws(ATTError) {
+            guard requestObserver != nil || isTracing else {
+                try await write(value, to: attribute, request)
+                return ended(observation, nil)
+            }
             try await traced(name, attribute, request.central, offset: request.offset, writes: value) {
                 () throws(ATTError) in try await write(value, to: attribute, request)
             }
+            ended(observation, nil)
             if !request.isPrepared { tell(.write, attribute, request, value, nil) }
         } catch {
+            ended(observation, .attributeError)
             tell(.write, attribute, request, value, error)
             throw error
         }

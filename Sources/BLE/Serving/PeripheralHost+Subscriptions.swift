@@ -12,6 +12,7 @@ extension PeripheralHost {
         let replaced = subscriptions.add(subscription, to: attribute, central)
         replaced?.end()
         if replaced == nil, let subscriber = subscriber(attribute, central, attMTU) {
+            count(.subscribed)
             yield(.subscribed(subscriber))
         }
         guard let handler = characteristic.onSubscribe else { return }
@@ -175,12 +176,19 @@ extension PeripheralHost {
             guard central == nil ? !present.isEmpty : present[central] != nil else {
                 throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
             }
-            try await traced("indicating", attribute, central, sends: value) { () throws(BLEError) in
-                try await Outcome.race(within: timeout, clock: clock) {
-                    BLEError(.timedOut, "the central did not confirm the indication within \(timeout)")
-                } _: { [backend] () throws(BLEError) in
-                    try await backend.indicate(value, from: attribute, to: central)
+            let observation = observe(.indicate, attribute, central)
+            do throws(BLEError) {
+                try await traced("indicating", attribute, central, sends: value) { () throws(BLEError) in
+                    try await Outcome.race(within: timeout, clock: clock) {
+                        BLEError(.timedOut, "the central did not confirm the indication within \(timeout)")
+                    } _: { [backend] () throws(BLEError) in
+                        try await backend.indicate(value, from: attribute, to: central)
+                    }
                 }
+                ended(observation, nil)
+            } catch {
+                ended(observation, error.code)
+                throw error
             }
         } else if isStored {
             // The stack may let each wait, for others to be sent first. No handler runs in a turn.

@@ -47,14 +47,15 @@ public actor PeripheralHost {
         public var clock: any Clock<Duration>
         /// Receives log messages, at info, debug and trace level. At trace level, each request with its value, its
         /// answer and its duration, each sent value, and what is advertised. The values include those that require an
-        /// encrypted link. Packets of channels, passkeys and keys are not logged.
+        /// encrypted link. Packets of channels, passkeys and keys are not logged. By default, the logger of the task
+        /// that creates the configuration (`Logger.current`), or one with the label `ble`.
         public var logger: Logger
 
         /// Creates a configuration.
         public init(
             requestTimeout: Duration = .seconds(4), confirmationTimeout: Duration = .seconds(30),
             waitingWrites: Int = 64, waitsForBluetooth: Bool = false, pairing: PairingAgent? = nil,
-            clock: any Clock<Duration> = ContinuousClock(), logger: Logger = Logger(label: "ble")
+            clock: any Clock<Duration> = ContinuousClock(), logger: Logger? = nil
         ) {
             self.requestTimeout = requestTimeout
             self.confirmationTimeout = confirmationTimeout
@@ -62,7 +63,7 @@ public actor PeripheralHost {
             self.waitsForBluetooth = waitsForBluetooth
             self.pairing = pairing
             self.clock = clock
-            self.logger = logger
+            self.logger = logger ?? .ofTask
         }
     }
 
@@ -74,6 +75,9 @@ public actor PeripheralHost {
     /// The backend's executor. Host and backend share it, so that neither waits for the other to be scheduled.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { backend.unownedExecutor }
 
+    /// Receives what is counted and the operations, for metrics and traces. Nil if nothing observes this host.
+    nonisolated let observer: (any ActivityObserver)?
+    var counts = HostStatistics()
     private(set) var isShutDown = false
     private var shutdownTask: Task<Void, Never>?
     private var lastNumber = 0
@@ -114,6 +118,7 @@ public actor PeripheralHost {
         self.backend = backend
         self.configuration = configuration
         isTracing = configuration.logger.logLevel <= .trace
+        observer = ActivityObservers.make(.host)
         clock = configuration.clock is ContinuousClock ? backend.clock : configuration.clock
         deadlineClock = DeadlineClock(clock)
         elapsed = Central.stopwatch(clock)
@@ -146,6 +151,7 @@ public actor PeripheralHost {
         observers.finish(.hostShutDown)
         adapter.finish(.hostShutDown)
         channels.end(.hostShutDown)
+        for _ in centrals.all { observer?.counted(.linkEnded(.local)) }
         // Not in the backend's isolation, in which they would be drained.
         for channel in channels.removeAll() { channel.finish(.lost(.hostShutDown), drains: false) }
         Task { [backend] in await backend.shutDown() }
@@ -156,6 +162,7 @@ public actor PeripheralHost {
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true
+            for _ in centrals.all { count(.linkEnded(.local)) }
             renewal?.cancel()
             for user in registrations.users { user.deliver(.failure(.hostShutDown)) }
             endSubscriptions()
@@ -225,6 +232,7 @@ public actor PeripheralHost {
         case .adapterStateChanged(let state): adapterChanged(state)
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
+            count(.bluetoothLost)
             lose(error)
         case .applicationEnded(let number, let error): applicationEnded(number, error)
         case .advertisingEnded(let number, let error): advertisingEnded(number, error)
@@ -238,13 +246,16 @@ public actor PeripheralHost {
     /// Records what has become known of a central's link. What tells of the central first may be a request, a
     /// subscription or a channel.
     func centralConnected(_ central: DeviceID, attMTU: Int? = nil) {
-        if centrals.add(central, attMTU: attMTU) { yield(.centralConnected(central)) }
+        guard centrals.add(central, attMTU: attMTU) else { return }
+        count(.linkEstablished)
+        yield(.centralConnected(central))
     }
 
     func centralDisconnected(_ central: DeviceID) {
         let gone = BLEError(.disconnected, "the central's link ended")
         endChannels(of: central, gone)
         guard centrals.remove(central) else { return }
+        count(.linkEnded(.unknown))
         values.endReading(by: central)
         endSubscriptions(subscriptions.all(of: central))
         endRequests(requests.numbers(from: central), gone)
