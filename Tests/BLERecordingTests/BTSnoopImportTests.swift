@@ -392,6 +392,59 @@ import Testing
         #expect(entries.last?.value?.count == 50)
     }
 
+    /// A read that is refused until the link is encrypted.
+    private func refusedRead(_ capture: inout BTSnoopCapture) {
+        capture.connection()
+        capture.request(0x0A, 3, 0)
+        capture.response(0x01, 0x0A, 3, 0, 0x0F)
+        capture.frame(6, [1, 3, 0, 0x0D, 16, 1, 1], isSent: true)
+    }
+
+    @Test func `a request that the system repeats after a pairing is one call`() throws {
+        var capture = BTSnoopCapture()
+        refusedRead(&capture)
+        capture.event(0x08, [0, 0x40, 0, 1])
+        capture.request(0x0A, 3, 0)
+        capture.response(0x0B, 7)
+        let entries = try capture.recording.entries.dropFirst(2)
+        #expect(entries.map(\.what) == [.read, .pair, .reply, .reply])
+        #expect(entries.last?.value == [7])
+        #expect(entries.last?.error == nil)
+    }
+
+    @Test func `a request that is refused stays so without an encrypted link`() throws {
+        var capture = BTSnoopCapture()
+        refusedRead(&capture)
+        capture.frame(6, [5, 8], isSent: false)
+        // The program tries again, then something else.
+        capture.request(0x0A, 3, 0)
+        capture.response(0x01, 0x0A, 3, 0, 0x05)
+        capture.request(0x0A, 5, 0)
+        capture.response(0x01, 0x0A, 5, 0, 0x05)
+        capture.disconnection(reason: 0x13)
+        let entries = try capture.recording.entries.dropFirst(2)
+        #expect(entries.map(\.what) == [.read, .reply, .pair, .reply, .read, .reply, .read, .reply, .linkEnded])
+        #expect(entries.compactMap { $0.error?.attError?.rawValue } == [0x0F, 0x05, 0x05])
+        #expect(entries.map(\.call) == [2, 2, 3, 3, 4, 4, 5, 5, nil])
+    }
+
+    @Test func `a single attribute after a value that is notified configures it, although it was not asked for`() throws
+    {
+        var capture = BTSnoopCapture()
+        capture.connection()
+        capture.request(0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28)
+        capture.response(0x11, 6, 0x10, 0, 0x15, 0, 0x00, 0xFF)
+        capture.request(0x08, 0x10, 0, 0x15, 0, 0x03, 0x28)
+        capture.response(0x09, 7, 0x11, 0, 0x10, 0x12, 0, 1, 0xFF, 0x14, 0, 2, 0x15, 0, 2, 0xFF)
+        capture.request(0x08, 0x15, 0, 0x15, 0, 0x03, 0x28)
+        capture.response(0x01, 0x08, 0x15, 0, 0x0A)
+        let services = try capture.recording.entries.last?.services?.services
+        #expect(
+            services?.first?.characteristics.map(\.descriptors) == [
+                [GATTDescriptor(uuid: BluetoothUUID(0x2902), handle: 0x13)], [],
+            ])
+    }
+
     @Test func `a signed command has no signature, and a cancelled preparation writes nothing`() throws {
         var capture = BTSnoopCapture()
         capture.connection()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command_set import CommandSet
+from command_set import CommandError, CommandSet
 from gauges import Gauges
 
 
@@ -22,6 +22,15 @@ class GaugeCommands(CommandSet):
         await self.gauges.stop_advertising()
         for connection in self.gauges.connections:
             await connection.disconnect()
+
+    async def do_rotate(self, address: str = 'private') -> str:
+        """gauges rotate [identity]: they advertise under a new resolvable private address from now on, or under their
+        identity address again, which is the state at the start. The answer is that address."""
+        if address not in ('private', 'identity'):
+            raise CommandError('gauges rotate or gauges rotate identity')
+        if self.gauges.connections:
+            raise CommandError('there is a link')
+        return await self.gauges.rotate(address == 'private')
 
     async def do_temperature(self, tenths: str) -> None:
         """gauges temperature N: indicates a temperature in tenths of a degree Celsius, and waits until it is

@@ -6,8 +6,10 @@ specifications.
 
 from __future__ import annotations
 
+import secrets
 import struct
 
+from bumble import hci
 from bumble.core import AdvertisingData
 from bumble.device import Connection
 from bumble.gatt import (
@@ -26,7 +28,7 @@ from peripheral import NoSubscriber, Peripheral
 
 NAME = 'Bumble Gauges'
 ADDRESS = 'F2:F3:F4:F5:F6:F7'
-"""The gauges' address, static random."""
+"""The gauges' identity address, static random. They advertise under it, until they are told to rotate private ones."""
 
 BATTERIES = {0x010D: 80, 0x010E: 20}
 """Two batteries: where they are (left and right, in the SIG's namespace of descriptions) and their levels."""
@@ -37,6 +39,8 @@ class Gauges(Peripheral):
 
     def __init__(self, air: Air, advertising_interval: float) -> None:
         super().__init__(air, 'gauges', NAME, 'F0:0D:00:00:00:04', ADDRESS, advertising_interval)
+        # Resolves its private addresses. (bumble's own is zero, which Linux refuses.)
+        self.device.irk = secrets.token_bytes(16)
         self.beats = 61
         self.energy = 500
         self.thermometer = HealthThermometer()
@@ -99,6 +103,21 @@ class Gauges(Peripheral):
             ]
         )
         return data, AdvertisingData([(kind.COMPLETE_LOCAL_NAME, NAME.encode())])
+
+    @property
+    def is_private(self) -> bool:
+        """Whether they advertise under a private address."""
+        return self.device.random_address != self.device.static_address
+
+    async def rotate(self, is_private: bool) -> str:
+        """Advertises from now on under a new resolvable private address, or under ADDRESS again. Returns the address.
+        There must be no link."""
+        await self.pause_advertising()
+        address = hci.Address.generate_private_address(self.device.irk) if is_private else self.device.static_address
+        await self.device.send_sync_command(hci.HCI_LE_Set_Random_Address_Command(random_address=address))
+        self.device.random_address = address
+        await self.resume_advertising()
+        return str(address).removesuffix('/P')
 
     async def tell(self, characteristic: Characteristic, value: bytes) -> None:
         """Notifies or indicates a value, whichever the characteristic allows, to all that are subscribed."""

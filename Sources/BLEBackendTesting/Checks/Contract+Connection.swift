@@ -74,7 +74,6 @@ extension Contract {
                 #expect(found.advertisement.rssi == nil)
                 break
             }
-            try await strap.disconnect()
         }
     }
 

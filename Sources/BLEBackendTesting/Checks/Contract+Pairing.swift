@@ -15,6 +15,8 @@ extension Contract {
             #expect(try await find(central).peripheral == strap)
             let result: Result<Void, any Error>
             do { result = .success(try await check(strap)) } catch { result = .failure(error) }
+            // A stack may take longer to end the link.
+            try? await peer.disconnect()
             try? await strap.unpair()
             try await peer.loseBonds()
             try result.get()

@@ -9,9 +9,14 @@ struct Contract {
     let peer: any ContractPeer
 
     /// Runs a check with its own central, which is shut down afterward.
+    ///
+    /// - Parameter sharesLinks: whether another central of the check uses the same links.
     func withCentral(
-        pairing: PairingBehavior = .justWorks, _ check: (Central) async throws -> Void
+        pairing: PairingBehavior = .justWorks, sharesLinks: Bool = false, _ check: (Central) async throws -> Void
     ) async throws {
+        func shutDown(_ central: Central) async {
+            if sharesLinks { await central.shutDown() } else { await peer.shutDown(central) }
+        }
         var logger = Logger(label: "contract")
         if let level = ProcessInfo.processInfo.environment["BLE_LOG"] {
             logger.logLevel = .init(rawValue: level) ?? .info
@@ -21,9 +26,9 @@ struct Contract {
                 connectTimeout: peer.timeout, operationTimeout: peer.timeout, logger: logger, pairing: pairing))
         do {
             try await check(central)
-            await central.shutDown()
+            await shutDown(central)
         } catch {
-            await central.shutDown()
+            await shutDown(central)
             throw error
         }
     }

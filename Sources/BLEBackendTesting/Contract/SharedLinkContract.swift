@@ -42,7 +42,7 @@ extension Contract {
     fileprivate func laterComer() async throws {
         try await withStrap { strap in
             let values = try await strap.notifications(EchoStrap.output)
-            try await withCentral { later in
+            try await withCentral(sharesLinks: true) { later in
                 let same = later.peripheral(EchoStrap.id)
                 _ = try await same.notifications(EchoStrap.controlPoint)
                 try await same.disconnect()
@@ -68,7 +68,7 @@ extension Contract {
         delivery: NotificationDelivery, _ leave: (Peripheral) async throws -> Void
     ) async throws {
         try await withStrap { strap in
-            try await withCentral { later in
+            try await withCentral(sharesLinks: true) { later in
                 let same = later.peripheral(EchoStrap.id)
                 let values = try await same.notifications(EchoStrap.output, delivery: delivery)
                 try await leave(strap)
@@ -84,7 +84,7 @@ extension Contract {
     fileprivate func leavingScope() async throws {
         try await withCentral { central in
             let strap = try await find(central).peripheral
-            try await withCentral { later in
+            try await withCentral(sharesLinks: true) { later in
                 let same = later.peripheral(EchoStrap.id)
                 let values = try await strap.withConnection { strap in
                     _ = try await strap.read(EchoStrap.twin)
@@ -99,7 +99,7 @@ extension Contract {
 
     fileprivate func leavingWriter() async throws {
         try await withStrap { strap in
-            try await withCentral { later in
+            try await withCentral(sharesLinks: true) { later in
                 let writer = try await later.peripheral(EchoStrap.id).packetWriter(to: EchoStrap.input)
                 let refused = await error { _ = try await strap.packetWriter(to: EchoStrap.input) }
                 #expect(refused?.code == .busy)
@@ -113,7 +113,7 @@ extension Contract {
 
     fileprivate func refusal() async throws {
         try await withStrap { strap in
-            try await withCentral { later in
+            try await withCentral(sharesLinks: true) { later in
                 let values = try await later.peripheral(EchoStrap.id).notifications(
                     EchoStrap.output, delivery: .socket)
                 try await peer.until(subscribers: 1)

@@ -17,6 +17,9 @@ public protocol ContractPeer: Sendable {
 
     /// Creates a central on the stack.
     func makeCentral(_ configuration: Central.Configuration) async throws -> Central
+    /// Shuts down the central of a check that is over. By default, this is all. On a stack that takes long to end
+    /// links, the peripheral may end them meanwhile.
+    func shutDown(_ central: Central) async
 
     /// Ends the links as if the peripheral disconnected.
     func disconnect() async throws
@@ -75,10 +78,11 @@ public protocol ContractPeer: Sendable {
     func plug() async throws
 }
 
-/// What a stack may lack.
+/// What a stack may lack, and may not need.
 extension ContractPeer {
     public var measuresSignalStrength: Bool { false }
     public var systemProperties: [String: SystemValue]? { nil }
+    public func shutDown(_ central: Central) async { await central.shutDown() }
 }
 
 /// The pairing methods of the contract's peripheral.

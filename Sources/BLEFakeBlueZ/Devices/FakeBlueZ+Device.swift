@@ -105,9 +105,7 @@ extension FakeBlueZ {
             return
         }
         // They may have changed since the last link.
-        let kept = removeAttributes(of: former, missingFrom: database)
-        // From here on they are among the managed objects.
-        devices[id]?.database = database
+        let kept = takeServices(database, of: former)
         guard let device = devices[id] else { return }
         await readBattery(of: device, link)
         guard let device = devices[id] else { return }
@@ -182,8 +180,7 @@ extension FakeBlueZ {
         guard let before = devices[id], before.isConnected, before.database != nil,
             let database = try? await backend.discoverServices(id), devices[id]?.links == before.links
         else { return }
-        let kept = removeAttributes(of: before, missingFrom: database)
-        devices[id]?.database = database
+        let kept = takeServices(database, of: before)
         guard let after = devices[id] else { return }
         showAttributes(of: after, besides: kept)
         if after.services != before.services {
@@ -191,9 +188,16 @@ extension FakeBlueZ {
         }
     }
 
-    /// Removes the objects of the services that are not in a database as they are. Returns the paths of the others.
-    private func removeAttributes(of device: FakeDevice, missingFrom database: GATTDatabase) -> Set<String> {
-        let present = Set(database.services)
+    /// Takes the services that were discovered, which are among the managed objects from then on, and removes the
+    /// objects of those that are no longer there as they were. Returns the paths of the others.
+    private func takeServices(_ discovered: GATTDatabase, of device: FakeDevice) -> Set<String> {
+        var after = device
+        after.take(discovered)
+        defer {
+            devices[device.id]?.database = after.database
+            devices[device.id]?.discovered = after.discovered
+        }
+        let present = Set(after.database?.services ?? [])
         let unchanged = GATTDatabase(services: device.database?.services.filter(present.contains) ?? [])
         let kept = Set(device.attributes(of: unchanged).map(\.path))
         removeAttributes(of: device, besides: kept)

@@ -33,6 +33,8 @@ struct FakeDevice {
     var links = 0
     var areServicesResolved = false
     var database: GATTDatabase?
+    /// The services that the last discovery has found.
+    var discovered: GATTDatabase?
     var connecting: Task<BLEError?, Never>?
     var pairing: Task<BLEError?, Never>?
     var isPaired = false

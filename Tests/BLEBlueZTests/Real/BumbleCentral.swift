@@ -108,7 +108,7 @@ actor BumbleCentral: CentralBackend {
         scan?.cancel()
         scan = Task {
             while !Task.isCancelled {
-                guard let answer = try? await ask("scan 1 active"), let reports: [Report] = try? decode(answer) else {
+                guard let answer = try? await ask("scan 0.1 active"), let reports: [Report] = try? decode(answer) else {
                     return
                 }
                 for report in reports where !Task.isCancelled { take(report) }

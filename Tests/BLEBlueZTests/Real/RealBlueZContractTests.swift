@@ -30,6 +30,13 @@ struct RealPeer: ContractPeer {
             backend: BlueZConnection(transport: transport).makeCentral(), configuration: configuration)
     }
 
+    /// bluetoothd takes 2 s to end a link, unless the peripheral does.
+    func shutDown(_ central: Central) async {
+        async let end: Void = central.shutDown()
+        try? await endLinks()
+        await end
+    }
+
     func disconnect() async throws { try await tell("disconnect") }
     func loseLink() async throws { try await tell("lost") }
     func setAdvertising(_ isAdvertising: Bool) async throws { try await tell("adv \(isAdvertising ? "on" : "off")") }
@@ -105,7 +112,8 @@ struct RealPeer: ContractPeer {
 
     /// Repeats a command until its answer, a number, is right.
     func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
-        while !(await matches(Int(try await ask(command)) ?? -1)) { try Task.checkCancellation() }
+        // Without a pause, the questions would slow down what they wait for.
+        while !(await matches(Int(try await ask(command)) ?? -1)) { try await Task.sleep(for: .milliseconds(20)) }
     }
 
     /// A command that is answered with "ok".

@@ -20,12 +20,13 @@ struct RealProfileTests {
             let gauges = try await central.find(Peripheral.ID(rawValue: "F2:F3:F4:F5:F6:F7"))
             try await check(gauges)
         } catch {
-            await central.shutDown()
             try await peer.tell("gauges off")
+            await central.shutDown()
             throw error
         }
-        await central.shutDown()
+        // The gauges end their link at once, and bluetoothd takes 2 s.
         try await peer.tell("gauges off")
+        await central.shutDown()
     }
 
     @Test func `heart rate, batteries and device information are what bumble's services say`() async throws {

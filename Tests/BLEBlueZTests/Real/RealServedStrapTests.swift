@@ -26,9 +26,9 @@ struct RealServedStrapTests {
         let result = try await TestProgram(bundle.appending(path: "ble").path, ["serve", "heart-rate-strap", "--json"])
             .run { running in
                 try await running.output.until("\"advertising\"")
-                async let twenty: Void = read(20, phones[0])
-                try await read(5, phones[1])
-                try await twenty
+                async let eight: Void = read(8, phones[0])
+                try await read(3, phones[1])
+                try await eight
                 for kill in 1...2 {
                     #expect(Guest.shell("/run/bluez/kill") == 0)
                     #expect(Guest.shell("/run/bluez/start") == 0)

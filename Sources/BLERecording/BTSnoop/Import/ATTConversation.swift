@@ -35,10 +35,24 @@ struct ATTConversation {
         case other
     }
 
+    /// A request that was refused because the link was not secure enough. The system repeats it by itself once the link
+    /// is, which is one call of the program.
+    private struct Refused {
+        var pdu: [UInt8]
+        var opcode: UInt8
+        var request: Request
+        var error: BLEError
+        var moment: Moment
+        var isSecured = false
+    }
+
     private let peripheral: DeviceID
     private(set) var attributes: DiscoveredAttributes
     private var mtu = ATTOpcode.defaultMTU
     private var request: (opcode: UInt8, request: Request)?
+    /// The last request.
+    private var sent: [UInt8] = []
+    private var refused: Refused?
     /// The MTU that the peripheral has asked for, as a client.
     private var requestedMTU: Int?
     /// A read whose value is as long as a response can be: the next request may read its rest.
@@ -60,7 +74,35 @@ struct ATTConversation {
         // Clients use even opcodes, except for the answer to an indication.
         let isOfClient = opcode & 1 == 0
         guard isOfClient == isSent else { return takeAsServer(opcode, &reader) }
-        return isSent ? send(opcode, &reader, &log) : receive(opcode, &reader, &log)
+        guard isSent else { return receive(opcode, &reader, &log) }
+        guard opcode != ATTOpcode.confirmation else { return true }
+        // Commands are not answered.
+        if opcode & 0x40 == 0 {
+            if repeatsRefused(pdu) { return true }
+            sent = Array(pdu)
+        }
+        finishRefused(&log)
+        return send(opcode, &reader, &log)
+    }
+
+    // MARK: Security
+
+    /// The link is encrypted now, or could not be.
+    mutating func encryptionChanged(status: UInt8, _ log: inout EntryLog) {
+        if status == 0 { refused?.isSecured = true } else { finishRefused(&log) }
+    }
+
+    private mutating func repeatsRefused(_ pdu: ArraySlice<UInt8>) -> Bool {
+        guard let refused, refused.isSecured, refused.pdu.elementsEqual(pdu) else { return false }
+        request = (refused.opcode, refused.request)
+        self.refused = nil
+        return true
+    }
+
+    private mutating func finishRefused(_ log: inout EntryLog) {
+        guard let refused else { return }
+        self.refused = nil
+        for call in Self.calls(of: refused.request) { log.reply(call, at: refused.moment, error: refused.error) }
     }
 
     /// Follows what the peripheral asks of this machine as far as it concerns both.
@@ -77,6 +119,7 @@ struct ATTConversation {
 
     /// The end of the link. Nil for the end of the capture.
     mutating func end(_ error: BLEError?, _ log: inout EntryLog) {
+        finishRefused(&log)
         finishRead(&log)
         if let error {
             if case .discovery? = request?.request, let began = discovery?.began {
@@ -84,14 +127,14 @@ struct ATTConversation {
                 let call = log.call(RecordedEntry(.discover, peripheral: peripheral), at: began)
                 log.reply(call, error: error)
             }
-            for call in openCalls { log.reply(call, error: error) }
+            for call in Self.calls(of: request?.request) { log.reply(call, error: error) }
         }
         finishDiscovery(&log)
         request = nil
     }
 
-    private var openCalls: [Int] {
-        switch request?.request {
+    private static func calls(of request: Request?) -> [Int] {
+        switch request {
         case .mtu(let call, _), .write(let call): [call]
         case .read(let read): [read.call].compactMap { $0 }
         case .readMultiple(let reads): reads.compactMap(\.call)
@@ -103,7 +146,6 @@ struct ATTConversation {
     // MARK: Requests
 
     private mutating func send(_ opcode: UInt8, _ reader: inout PacketReader, _ log: inout EntryLog) -> Bool {
-        if opcode == ATTOpcode.confirmation { return true }
         if opcode == ATTOpcode.readBlob {
             guard let handle = reader.uint16(), let offset = reader.uint16() else { return false }
             sendReadBlob(handle, Int(offset), &log)
@@ -252,7 +294,15 @@ struct ATTConversation {
             guard let opcode = reader.uint8(), reader.uint16() != nil, let code = reader.uint8() else { return false }
             guard let pending = request, pending.opcode == opcode else { return true }
             request = nil
-            fail(pending.request, ATTError(rawValue: code), &log)
+            let reason = ATTError(rawValue: code)
+            let isInsecure = reason == .insufficientAuthentication || reason == .insufficientEncryption
+            switch pending.request {
+            case .read where isInsecure, .write where isInsecure:
+                refused = Refused(
+                    pdu: sent, opcode: opcode, request: pending.request, error: BLEError(reason).at(peripheral),
+                    moment: log.now)
+            default: fail(pending.request, reason, &log)
+            }
             return true
         default:
             // The response to a request that came before the capture began is ignored.

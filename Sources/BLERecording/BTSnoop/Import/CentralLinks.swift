@@ -65,6 +65,7 @@ struct CentralLinks {
             if status == 0 { end(handle, reason: reason, &log) }
         case HCI.encryptionChange, HCI.encryptionChange2, HCI.encryptionKeyRefresh:
             guard let status = reader.uint8(), let handle = reader.uint16() else { return false }
+            links[handle]?.attributes.encryptionChanged(status: status, &log)
             links[handle]?.pairing.encryptionChanged(status: status, &log)
         case HCI.commandComplete:
             guard reader.bytes(1) != nil, let opcode = reader.uint16() else { return false }

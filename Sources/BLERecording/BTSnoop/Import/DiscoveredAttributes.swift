@@ -148,6 +148,10 @@ struct DiscoveredAttributes {
             var properties = UInt16(entry.value.properties)
             if let next = max(entry.value.valueHandle, entry.handle).next, next <= end {
                 descriptors = types.entries(in: next...end).map { GATTDescriptor(uuid: $0.value, handle: $0.handle) }
+                // BlueZ does not ask for a single attribute after a value that is notified: it can be nothing else.
+                if next == end, descriptors.isEmpty, properties & 0x30 != 0 {
+                    descriptors = [GATTDescriptor(uuid: .clientConfiguration, handle: next)]
+                }
                 properties |= UInt16(bits(next, end)) << 8
             }
             return GATTCharacteristic(
