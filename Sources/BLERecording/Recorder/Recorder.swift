@@ -281,8 +281,8 @@ private func isRegular(_ file: Int32) -> Bool {
 }
 
 extension Recording {
-    /// Writes the recording to a file, which only this user can read. A file of that name is replaced when everything is
-    /// written, or stays as it is.
+    /// Writes the recording to a file, which only this user can read. A file of that name is replaced when everything
+    /// is written, or stays as it is.
     ///
     /// Throws `recordingFailed`.
     public func write(to path: String) throws(BLEError) { try writeFile(lines, path) }

@@ -15,7 +15,7 @@ struct ReplayedPeripheral {
         var outcome: Outcome?
         var values: [(time: Duration, value: [UInt8])] = []
         fileprivate var began: Duration
-        /// Whether it was not the program's: without a socket, the central has subscribed once more in the standard way.
+        /// Whether it was not the program's: without a socket, the central has subscribed again in the standard way.
         fileprivate var isReplaced = false
     }
 
