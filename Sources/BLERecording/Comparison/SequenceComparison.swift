@@ -24,7 +24,7 @@ struct SequenceComparison {
         (self.old, self.new) = (numbered(old), numbered(new))
     }
 
-    /// Reports the positions that differ, in order: of what only the first has, and of what the second has in its place.
+    /// Reports the positions that differ, in order: of what only the first has, and of what the second has instead.
     func report(_ report: (_ removed: Range<Int>, _ inserted: Range<Int>) -> Void) {
         var comparison = self
         comparison.compare(old.indices, new.indices, depth: 0, report)
@@ -120,8 +120,8 @@ struct SequenceComparison {
 
     // MARK: Anchors
 
-    /// Returns positions of equal texts that are the first, the second and so on of that text in both, as many as are in
-    /// the same order.
+    /// Returns positions of equal texts that are the first, the second and so on of that text in both, as many as are
+    /// in the same order.
     private func anchors(_ old: Range<Int>, _ new: Range<Int>) -> [(Int, Int)] {
         var others: [Int: [Int]] = [:]
         for position in new { others[self.new[position], default: []].append(position) }

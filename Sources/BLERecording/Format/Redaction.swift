@@ -159,8 +159,8 @@ private struct Redactor {
         }
     }
 
-    /// Returns the text with something else in place of what `find` finds at a position of it, in one pass: the number of
-    /// bytes there, and what replaces them.
+    /// Returns the text with something else in place of what `find` finds at a position of it, in one pass: the number
+    /// of bytes there, and what replaces them.
     private static func replacing(in text: String, _ find: ([UInt8], Int) -> (count: Int, other: String)?) -> String {
         let bytes = Array(text.utf8)
         var (result, index) = ([UInt8](), 0)
@@ -210,8 +210,8 @@ private struct Names {
 
     private var nodes = [Node()]
 
-    /// The bytes of the longest name (Core Specification 5.4, volume 3, part C, section 12.1). What is longer is no name
-    /// that a text has.
+    /// The bytes of the longest name (Core Specification 5.4, volume 3, part C, section 12.1). What is longer is not
+    /// looked for in texts.
     private static let maximumLength = 248
 
     mutating func add(_ name: String) {
