@@ -11,6 +11,13 @@ final class SimulatedDevice {
     var hasPrivateAddress = false
     /// Changes the address from time to time.
     var rotation: Task<Void, Never>?
+    /// A kind of what a test plays.
+    enum Script {
+        case strength
+        case loss
+    }
+    /// Carries out what a test plays.
+    var scripts: [Script: Task<Void, Never>] = [:]
     var definition: PeripheralDefinition {
         didSet { advertisement = Self.advertisement(of: definition) }
     }
@@ -25,6 +32,12 @@ final class SimulatedDevice {
     var isAdvertisementHeld = false
     /// Its links, by the ports of their centrals.
     var links: [Int: SimulatedLink] = [:]
+    /// In the order in which they began.
+    var orderedLinks: [SimulatedLink] {
+        links.count < 2 ? Array(links.values) : links.values.sorted { $0.number < $1.number }
+    }
+    /// The number of links that it has had.
+    var linkCount = 0
     /// The number of links that it can have at a time. Most peripherals have one; bluetoothd has more.
     var maximumLinks = 1
     var hasRoom: Bool { links.count < maximumLinks }
@@ -79,5 +92,47 @@ final class SimulatedDevice {
         advertisement = Self.advertisement(of: definition)
     }
 
-    deinit { rotation?.cancel() }
+    deinit { endScripts() }
+
+    /// Ends what happens to it by itself.
+    func endScripts() {
+        rotation?.cancel()
+        for script in scripts.values { script.cancel() }
+    }
+
+    /// Returns the link that its program sees as `served`. Nil if it has ended.
+    func link(_ served: CentralLink) -> SharedLink? {
+        served.isUp ? links.values.first { $0.shared.served == served }?.shared : nil
+    }
+}
+
+/// The peripherals of a radio, by their ids, and by the private addresses under which centrals know them.
+struct SimulatedDevices {
+    private var devices: [Peripheral.ID: SimulatedDevice] = [:]
+    /// The ids of peripherals, by private address.
+    private var ids: [Peripheral.ID: Peripheral.ID] = [:]
+
+    /// In order of their ids.
+    var all: [SimulatedDevice] { devices.values.sorted { $0.id.rawValue < $1.id.rawValue } }
+
+    /// The peripheral with that id or private address.
+    subscript(name: Peripheral.ID) -> SimulatedDevice? { devices[name] ?? ids[name].flatMap { devices[$0] } }
+
+    mutating func add(_ device: SimulatedDevice) { devices[device.id] = device }
+
+    /// Removes a peripheral, and returns the names that it had.
+    mutating func remove(_ device: SimulatedDevice) -> [Peripheral.ID] {
+        devices[device.id] = nil
+        guard device.hasPrivateAddress else { return [device.id] }
+        let names = ids.filter { $0.value == device.id }.map(\.key)
+        for name in names { ids[name] = nil }
+        return names + [device.id]
+    }
+
+    mutating func addName(_ name: Peripheral.ID, of device: SimulatedDevice) { ids[name] = device.id }
+
+    mutating func removeName(_ name: Peripheral.ID) { ids[name] = nil }
+
+    /// Returns the id of the peripheral with that id or private address.
+    func id(of name: Peripheral.ID) -> Peripheral.ID { ids[name] ?? name }
 }
