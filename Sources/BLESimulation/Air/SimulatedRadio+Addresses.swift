@@ -85,7 +85,7 @@ extension SimulatedRadio {
         guard device.address != name else { return }
         for port in orderedPorts {
             guard !reaches(device, as: name, on: port.adapter), device.links[port.number]?.name != name,
-                port.known.remove(name) != nil
+                !port.forget([name]).isEmpty
             else { continue }
             port.handle(.peripheralRemoved(name))
         }

@@ -226,7 +226,7 @@ extension SimulatedRadio {
         endLinks(device, on: adapter, BLEError(.disconnected, "the link was ended by a call to unpair"))
         let name = name(of: device, on: adapter)
         device.records[adapter] = nil
-        for port in orderedPorts where port.adapter == adapter && port.known.remove(name) != nil {
+        for port in orderedPorts where port.adapter == adapter && !port.forget([name]).isEmpty {
             port.handle(.peripheralRemoved(name))
         }
         removeNameIfUnused(name, of: device)

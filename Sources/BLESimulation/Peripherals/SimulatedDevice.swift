@@ -1,14 +1,33 @@
 internal import BLE
 internal import Waiting
 
-/// The state of a peripheral on the simulated radio.
+/// The state of a peripheral on the simulated radio. What each advertisement needs is first, and together, because the
+/// objects of many peripherals do not fit the processor's caches.
 final class SimulatedDevice {
     /// The address at which it was added: its identity address, if it has private ones.
     let id: Peripheral.ID
     /// The address under which it advertises.
-    var address: Peripheral.ID
+    var address: Peripheral.ID {
+        didSet { knownTo = nil }
+    }
     /// Whether that has ever been a private one.
     var hasPrivateAddress = false
+    /// The central that has learned of it last, under its present names; see ``SimulatedRadio/Port``.
+    var knownTo: (port: Int, generation: Int)?
+    /// What each of the system's adapters knows of it.
+    var records: [String: SimulatedRecord] = [:] {
+        didSet { knownTo = nil }
+    }
+    /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
+    var next: UInt64?
+    /// Whether a fault delays or holds an advertisement. The device sends no other until then.
+    var isAdvertisementHeld = false
+    /// That of the definition.
+    private(set) var advertisingInterval: Duration
+    /// The advertisement that centrals receive.
+    private(set) var advertisement: Advertisement
+    /// What is between it and the centrals.
+    var air = SimulatedAir()
     /// Changes the address from time to time.
     var rotation: Task<Void, Never>?
     /// A kind of what a test plays.
@@ -19,17 +38,16 @@ final class SimulatedDevice {
     /// Carries out what a test plays.
     var scripts: [Script: Task<Void, Never>] = [:]
     var definition: PeripheralDefinition {
-        didSet { advertisement = Self.advertisement(of: definition) }
+        didSet {
+            advertisement = Self.advertisement(of: definition)
+            advertisingInterval = definition.advertisingInterval
+        }
     }
     var pairing: SimulatedPairing
     var attributes: SimulatedAttributes
     var isAdvertising = true
     /// Whether it answers attempts to connect.
     var acceptsLinks = true
-    /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
-    var next: UInt64?
-    /// Whether a fault delays or holds an advertisement. The device sends no other until then.
-    var isAdvertisementHeld = false
     /// Its links, by the ports of their centrals.
     var links: [Int: SimulatedLink] = [:]
     /// In the order in which they began.
@@ -49,8 +67,6 @@ final class SimulatedDevice {
     var signalStrength: Int?
     /// Runs while a central has a link to it, once for each link.
     var onLink: (@Sendable (SimulatedPeripheral) async -> Void)?
-    /// What is between it and the centrals.
-    var air = SimulatedAir()
     /// Whether a central has discovered the services.
     var isDiscovered = false
 
@@ -61,11 +77,6 @@ final class SimulatedDevice {
     func services(besides advertised: Set<BluetoothUUID>) -> Set<BluetoothUUID> {
         isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
-    /// What each of the system's adapters knows of it.
-    var records: [String: SimulatedRecord] = [:]
-
-    /// The advertisement that centrals receive.
-    private(set) var advertisement: Advertisement
 
     /// The default address type is the one that most devices of its transport have.
     private static func advertisement(of definition: PeripheralDefinition) -> Advertisement {
@@ -79,8 +90,8 @@ final class SimulatedDevice {
     func isHeard(on transport: Transport) -> Bool {
         switch transport {
         case .any: true
-        case .le: definition.advertisement.deviceClass == nil
-        case .classic: definition.advertisement.deviceClass != nil
+        case .le: advertisement.deviceClass == nil
+        case .classic: advertisement.deviceClass != nil
         }
     }
 
@@ -90,6 +101,7 @@ final class SimulatedDevice {
         self.pairing = pairing
         attributes = SimulatedAttributes(definition.services)
         advertisement = Self.advertisement(of: definition)
+        advertisingInterval = definition.advertisingInterval
     }
 
     deinit { endScripts() }

@@ -46,14 +46,14 @@ extension SimulatedRadio {
         if isPresent {
             // It knows the peripherals with a bond.
             let known = bonded(on: id)
-            for port in ports.values where port.adapter == id { port.known = known }
+            for port in ports.values where port.adapter == id { port.replaceKnown(known) }
             adopt(id)
         } else {
             endEverything(Self.adapterOff, on: id)
             for port in orderedPorts where port.adapter == id {
-                let known = port.known.sorted { $0.rawValue < $1.rawValue }
-                port.known = []
-                for peripheral in known { port.handle(.peripheralRemoved(peripheral)) }
+                for peripheral in port.replaceKnown().sorted(by: { $0.rawValue < $1.rawValue }) {
+                    port.handle(.peripheralRemoved(peripheral))
+                }
             }
             forgetContent(on: id)
             if let other = present.first { move(from: id, to: other) }
@@ -95,7 +95,7 @@ extension SimulatedRadio {
         let known = bonded(on: id)
         for port in orderedPorts where port.adapter == former && !port.isBound {
             port.adapter = id
-            port.known = known
+            port.replaceKnown(known)
             if isRunning { port.handle(.adapterStateChanged(state(of: id))) }
         }
     }
@@ -160,7 +160,7 @@ extension SimulatedRadio {
         let known = isRunning ? [:] : Dictionary(uniqueKeysWithValues: adapters.keys.map { ($0, bonded(on: $0)) })
         for port in orderedPorts where isAffected(port.number) {
             setFilter(nil, of: port)
-            if !isRunning { port.known = known[port.adapter] ?? [] }
+            if !isRunning { port.replaceKnown(known[port.adapter] ?? []) }
         }
         let obstacle = !isRunning ? Self.lost : id.map { state(of: $0) } == .unavailable ? Self.absent : Self.poweredOff
         failPending(obstacle) { isAffected($0.port) }

@@ -23,7 +23,7 @@ extension SimulatedRadio {
         if !should || anew { endAdvertising(device) }
         guard should, device.next == nil else { return }
         let now = time.now()
-        device.next = schedule.add(now, device)
+        device.next = schedule.add(now.attoseconds, device)
         if pacer.map({ now < $0.deadline }) ?? true { startPacer(now) }
     }
 
@@ -38,7 +38,7 @@ extension SimulatedRadio {
 
     /// Ends all advertising: no central scans.
     func endAdvertising() {
-        for device in schedule.takeDue(at: .seconds(Int64.max)) { device.next = nil }
+        for device in schedule.takeDue(at: .max) { device.next = nil }
         pacer?.task.cancel()
         pacer = nil
     }
@@ -57,12 +57,12 @@ extension SimulatedRadio {
     private func advertiseDue() async -> Duration? {
         while !Task.isCancelled {
             let now = time.now()
-            for device in schedule.takeDue(at: now, limit: Self.turn) where device.next != nil {
+            for device in schedule.takeDue(at: now.attoseconds, limit: Self.turn) where device.next != nil {
                 device.next = schedule.add(
-                    now + device.definition.advertisingInterval + device.air.advertisingDelay(), device)
+                    (now + device.advertisingInterval + device.air.advertisingDelay()).attoseconds, device)
                 advertise(device)
             }
-            guard let next = schedule.next else {
+            guard let next = schedule.next.map(Duration.init(attoseconds:)) else {
                 pacer = nil
                 return nil
             }
@@ -107,7 +107,7 @@ extension SimulatedRadio {
             guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
-            port.known.insert(name)
+            port.learn(name, of: device)
             if isTracing { trace(advertisement, from: name, to: port.number) }
             port.handle(.advertisementReceived(name, advertisement))
         }

@@ -13,7 +13,9 @@ extension SimulatedRadio {
         let pairing: PairingAgent
         var filter: DiscoveryFilter?
         /// The peripherals that the central knows, and can therefore connect to.
-        var known: Set<Peripheral.ID>
+        private(set) var known: Set<Peripheral.ID>
+        /// Changes when it has forgotten any.
+        private var generation = 0
 
         init(
             _ number: Int, _ handle: @escaping @Sendable (CentralBackendEvent) -> Void, _ pairing: PairingAgent,
@@ -23,6 +25,30 @@ extension SimulatedRadio {
             (self.adapter, self.isBound) = (adapter, isBound)
             self.pairing = pairing
             self.known = known
+        }
+
+        /// Adds a peripheral. What is known from the last time is not looked up again.
+        func learn(_ name: Peripheral.ID, of device: SimulatedDevice) {
+            if let last = device.knownTo, last == (number, generation) { return }
+            known.insert(name)
+            device.knownTo = (number, generation)
+        }
+
+        /// Removes peripherals. Returns those that it has known.
+        @discardableResult
+        func forget(_ names: some Sequence<Peripheral.ID>) -> Set<Peripheral.ID> {
+            let forgotten = known.intersection(names)
+            known.subtract(forgotten)
+            generation += 1
+            return forgotten
+        }
+
+        /// Replaces all that it knows. Returns what it has known.
+        @discardableResult
+        func replaceKnown(_ names: Set<Peripheral.ID> = []) -> Set<Peripheral.ID> {
+            defer { known = names }
+            generation += 1
+            return known
         }
     }
 

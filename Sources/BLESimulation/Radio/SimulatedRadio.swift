@@ -44,8 +44,9 @@ public actor SimulatedRadio {
     var adapters = [adapterID: SystemAdapter()]
     /// The attempts to connect that wait, by peripheral, in the order in which they began.
     var pending: [Peripheral.ID: [PendingConnect]] = [:]
-    /// The next advertisement of each peripheral, by the time since the radio was created.
-    var schedule = TimerQueue<Duration, SimulatedDevice>()
+    /// The next advertisement of each peripheral, by the attoseconds since the radio was created: the comparison of
+    /// durations is not inlined.
+    var schedule = TimerQueue<Int128, SimulatedDevice>()
     /// Waits for the next advertisement that is due.
     var pacer: Pacer?
     let time: ElapsedTime
@@ -208,7 +209,7 @@ public actor SimulatedRadio {
         // From here on, no central can connect to it, so only useless addresses would be kept.
         let names = peripherals.remove(device)
         device.isAdvertising = false
-        for port in ports.values { port.known.subtract(names) }
+        for port in ports.values { port.forget(names) }
         endLinks(device, Self.linkLost)
         endAdvertising(device)
         failPauses(Self.linkLost, of: device.id)
