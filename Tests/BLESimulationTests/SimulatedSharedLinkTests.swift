@@ -135,7 +135,7 @@ import Testing
         await pair.shutDown()
     }
 
-    @Test func `a peripheral that refuses a subscription refuses all who wait for it`() async throws {
+    @Test func `a refused subscription is refused to every central that waits for its start`() async throws {
         let started = SharedValue(0)
         let pair = try await SimulatedPair(
             Self.definition(
