@@ -103,7 +103,7 @@ let package = Package(
         .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
             "BLESimulationTests",
-            ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", .log]),
+            ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
         .tests(
             "BLERecordingTests",
             [

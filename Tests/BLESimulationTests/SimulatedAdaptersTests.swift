@@ -99,6 +99,54 @@ import Testing
         await second.shutDown()
     }
 
+    @Test func `an adapter that is plugged in again knows the peripherals with a bond`() async throws {
+        let (one, two) = (await radio.add(.battery()), await radio.add(.lamp()))
+        let central = try await central("hci0")
+        _ = try await find(two.id, central)
+        let battery = central.peripheral(one.id)
+        try await battery.pair()
+        try await battery.disconnect()
+        await radio.setPresent(false)
+        #expect(await central.knownPeripherals().isEmpty)
+        await radio.setPresent(true)
+        #expect(await central.knownPeripherals().map(\.id) == [one.id])
+        try await battery.connect()
+        #expect(await one.isConnected)
+        await central.shutDown()
+    }
+
+    /// What centrals receive when everything ends at once.
+    private func ends(_ end: (SimulatedRadio) async -> Void) async throws -> [String] {
+        let radio = SimulatedRadio(clock: ManualClock())
+        let received = SharedValue<[String]>([])
+        var ids: [Peripheral.ID] = []
+        for _ in 1...8 {
+            let battery = await radio.add(.battery())
+            await radio.remember(battery.id)
+            ids.append(battery.id)
+        }
+        var ports: [Int] = []
+        for name in ["a", "b", "c"] {
+            let port = try await radio.open(
+                { event in received.change { $0.append("\(name) \(event)") } }, .none, adapter: nil)
+            ports.append(port)
+        }
+        for id in ids.reversed() { for port in ports.reversed() { try await radio.connect(id, port) } }
+        await end(radio)
+        return received.value.map { String($0.prefix(60)) }
+    }
+
+    @Test func `what ends at once ends in the same order each time`() async throws {
+        let ways: [(SimulatedRadio) async -> Void] = [
+            { await $0.stop() }, { await $0.setPowered(false) }, { await $0.setPresent(false) },
+        ]
+        for way in ways {
+            let first = try await ends(way)
+            #expect(first.count >= 6)
+            for _ in 1...5 { #expect(try await ends(way) == first) }
+        }
+    }
+
     @Test func `an adapter that there is not is refused by name`() async throws {
         let error = await #expect(throws: BLEError.self) { try await central("hci7") }
         #expect(error?.code == .adapterNotFound)
@@ -107,6 +155,8 @@ import Testing
 }
 
 extension SimulatedRadio {
+    fileprivate func remember(_ id: Peripheral.ID) { remembered.insert(id) }
+
     /// Whether all links to a peripheral are encrypted.
     fileprivate func isSecure(_ id: Peripheral.ID) -> Bool {
         peripherals[id]?.links.values.allSatisfy { $0.shared.security != .open } == true

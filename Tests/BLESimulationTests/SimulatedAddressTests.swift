@@ -158,4 +158,21 @@ import Testing
         #expect(error?.attError == .insufficientResources)
         await world.central.shutDown()
     }
+
+    @Test func `settings are those of an address, and of a peripheral with a bond`() async throws {
+        let world = try await SimulatedWorld()
+        let battery = await world.radio.add(.battery())
+        for hasBond in [false, true] {
+            let known = try await world.central.find(hasBond ? await battery.rotateAddress() : battery.id)
+            try await known.setTrusted(true)
+            if hasBond {
+                try await known.pair()
+                try await known.disconnect()
+            }
+            await battery.rotateAddress()
+            let next = try await world.central.find(hasBond ? known.id : await battery.address)
+            #expect(try await next.pairingState().isTrusted == hasBond)
+        }
+        await world.central.shutDown()
+    }
 }

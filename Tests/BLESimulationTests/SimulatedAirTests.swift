@@ -1,8 +1,10 @@
 import BLE
 import BLEProfiles
-import BLESimulation
 import BLETestSupport
 import Testing
+import Waiting
+
+@testable import BLESimulation
 
 /// Distance, losses, delays and connection events.
 @Suite(.hangLimit) struct SimulatedAirTests {
@@ -124,6 +126,62 @@ import Testing
         #expect(active.manufacturerData == [0xFFFF: [1, 2]])
         #expect(active.rssi == -40)
         #expect(try await first(true) == active)
+        await world.central.shutDown()
+    }
+
+    @Test func `an adapter keeps the scan response that it has received, not one that it has not`() async throws {
+        let world = try await SimulatedWorld()
+        let gauge = await world.radio.add(Self.gauge())
+        func name(_ criteria: DiscoveryCriteria) async throws -> String? {
+            let central = try await Central(
+                backend: .simulated(world.radio), configuration: .quiet(clock: world.clock))
+            var name: String?
+            for try await found in central.discoveries(matching: criteria) {
+                name = found.advertisement.localName
+                break
+            }
+            await central.shutDown()
+            return name
+        }
+        await gauge.setScanResponse(Advertisement(localName: "One"))
+        #expect(try await name(.any) == "One")
+        await gauge.setScanResponse(nil)
+        #expect(try await name(.passive) == "One")
+        await gauge.setScanResponse(Advertisement(localName: "Two"))
+        #expect(try await name(.passive) == "One")
+        #expect(try await name(.any) == "Two")
+        #expect(try await name(.passive) == "Two")
+        await world.central.shutDown()
+    }
+
+    @Test func `a script ends the former one of its kind`() async throws {
+        let world = try await SimulatedWorld()
+        let (peripheral, gauge) = try await world.add(Self.gauge())
+        try await peripheral.connect()
+        await gauge.play([(0, -50), (2, -70), (4, -80)])
+        await gauge.play(loss: [(3, 1), (30, 0)], seed: 1)
+        await world.clock.run(for: .seconds(1))
+        await gauge.play(meters: [(0, 1), (4, 2)])
+        await gauge.play(loss: [(0, 0)], seed: 1)
+        await world.clock.run(for: .milliseconds(3500))
+        #expect(try await peripheral.signalStrength() == -59)
+        await world.clock.run(for: .seconds(1))
+        #expect(try await peripheral.signalStrength() == -65)
+        #expect(await gauge.isConnected)
+        await world.central.shutDown()
+    }
+
+    @Test func `the steps of a script happen in the order of their times`() async throws {
+        let world = try await SimulatedWorld()
+        let (peripheral, gauge) = try await world.add(Self.gauge())
+        try await peripheral.connect()
+        await gauge.play([(2, -70), (1, -60), (0, -50), (-5, -40)])
+        var strengths: [Int] = []
+        for _ in 1...3 {
+            strengths.append(try await peripheral.signalStrength())
+            await world.clock.run(for: .seconds(1))
+        }
+        #expect(strengths == [-50, -60, -70])
         await world.central.shutDown()
     }
 
@@ -257,5 +315,111 @@ import Testing
         }
         #expect(code.value == .disconnected)
         #expect(await gauge.isConnected == false)
+    }
+
+    @Test func `what is sent when packets are no longer lost does not overtake what waits`() async throws {
+        let written = SharedValue<[[UInt8]]>([])
+        let world = try await SimulatedWorld()
+        let (peripheral, gauge) = try await world.add(Self.gauge(written))
+        let log = NotificationLog()
+        try await world.run {
+            let stream = try await peripheral.notifications(Self.value)
+            async let reading: Void = log.record(stream.events)
+            await gauge.play(loss: [(0, 0.1)], seed: 3)
+            try await peripheral.write([1], to: Self.command, type: .withoutResponse)
+            await gauge.notify([1], from: Self.value.key.characteristic)
+            await gauge.play(loss: [(0, 0)], seed: 3)
+            try await peripheral.write([2], to: Self.command, type: .withoutResponse)
+            await gauge.notify([2], from: Self.value.key.characteristic)
+            await world.clock.run(for: .seconds(1))
+            #expect(written.value == [[1], [2]])
+            #expect(log.values == [[1], [2]])
+            // Nothing waits for events any longer.
+            try await peripheral.write([3], to: Self.command, type: .withoutResponse)
+            await world.clock.run(for: .zero)
+            #expect(written.value == [[1], [2], [3]])
+            await world.central.shutDown()
+            try? await reading
+        }
+    }
+
+    @Test func `each link loses packets of its own, and the same ones with the same seed`() async throws {
+        func times(_ seed: UInt64) async throws -> [[Duration]] {
+            let world = try await SimulatedWorld()
+            let (peripheral, gauge) = try await world.add(Self.gauge())
+            await gauge.setConnectionInterval(.milliseconds(50), supervisionTimeout: .seconds(30))
+            await gauge.play(loss: [(0, 0.5)], seed: seed)
+            let clock = world.clock
+            return await world.run {
+                let all = SharedValue<[[Duration]]>([])
+                async let reads: Void = {
+                    for _ in 1...2 {
+                        // Each link begins at the same distance from its first event.
+                        let past = clock.now.offset.components.attoseconds
+                        try await clock.sleep(
+                            for: .seconds(1) - Duration(secondsComponent: 0, attosecondsComponent: past))
+                        try await peripheral.connect()
+                        var own: [Duration] = []
+                        for _ in 1...20 {
+                            let start = clock.now
+                            _ = try await peripheral.read(Self.value)
+                            own.append(start.duration(to: clock.now))
+                        }
+                        all.change { [own] in $0.append(own) }
+                        try await peripheral.disconnect()
+                    }
+                }()
+                await clock.run(for: .seconds(60))
+                await world.central.shutDown()
+                try? await reads
+                return all.value
+            }
+        }
+        let all = try await times(1)
+        #expect(all.count == 2)
+        #expect(all.first != all.last)
+        #expect(try await times(1) == all)
+    }
+
+    @Test func `what is sent over a link that has ended fails`() async throws {
+        let world = try await SimulatedWorld()
+        let (peripheral, gauge) = try await world.add(Self.gauge())
+        await gauge.setConnectionInterval(.milliseconds(50), supervisionTimeout: .seconds(1))
+        await world.run {
+            async let connection: Void = peripheral.connect()
+            await world.clock.run(for: .seconds(1))
+            try? await connection
+        }
+        let code = await world.radio.sendOverEndedLink(to: gauge)
+        #expect(code == .disconnected)
+        await world.central.shutDown()
+    }
+}
+
+extension SimulatedRadio {
+    /// Returns the error of what is sent over a link that has just ended.
+    fileprivate func sendOverEndedLink(to peripheral: SimulatedPeripheral) async -> BLEError.Code? {
+        guard let device = peripherals[peripheral.id], let link = device.links.values.first?.shared else { return nil }
+        endLinks(device, Self.linkLost)
+        do throws(BLEError) {
+            try await crossing(device, link)?.wait()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+}
+
+/// Scripts that a program may not play.
+@Suite(.startsProcesses, .hangLimit) struct SimulatedScriptPreconditionTests {
+    @Test func `a time that is none ends the program`() async {
+        await #expect(processExitsWith: .failure) {
+            let gauge = await SimulatedRadio(clock: ManualClock()).add(.battery())
+            await gauge.play([(.nan, -50)])
+        }
+        await #expect(processExitsWith: .failure) {
+            let gauge = await SimulatedRadio(clock: ManualClock()).add(.battery())
+            await gauge.play(loss: [(.infinity, 0.5)], seed: 1)
+        }
     }
 }

@@ -98,27 +98,8 @@ import Testing
         }
     }
 
-    private struct Pair {
-        let world: SimulatedWorld
-        let device: SimulatedPeripheral
-        let second: Central
-        let remotes: [Peripheral]
-    }
-
-    /// A peripheral that two centrals have discovered.
-    private func pair(
-        _ definition: PeripheralDefinition, adapter: String? = nil
-    ) async throws -> Pair {
-        let world = try await SimulatedWorld()
-        if let adapter { await world.radio.addAdapter(adapter) }
-        let (one, device) = try await world.add(definition)
-        let second = try await Central(
-            backend: .simulated(world.radio, adapter: adapter), configuration: .quiet(clock: world.clock))
-        return Pair(world: world, device: device, second: second, remotes: [one, try await second.find(device.id)])
-    }
-
     @Test func `a peripheral has one link, and a central on another adapter waits for it`() async throws {
-        let pair = try await pair(.battery(), adapter: "hci1")
+        let pair = try await SimulatedPair(.battery(), adapter: "hci1")
         let remotes = pair.remotes
         try await remotes[0].connect()
         let waiting = Task { try await remotes[1].connect() }
@@ -133,7 +114,7 @@ import Testing
     @Test func `centrals on one adapter are one central for a peripheral, whose handler runs once`() async throws {
         let started = SharedValue(0)
         let ended = SharedValue(0)
-        let pair = try await pair(
+        let pair = try await SimulatedPair(
             PeripheralDefinition(
                 advertisement: Advertisement(rssi: -40),
                 services: [
@@ -179,7 +160,7 @@ import Testing
     }
 
     @Test func `a link that nobody else uses ends for all centrals of its adapter`() async throws {
-        let pair = try await pair(.battery())
+        let pair = try await SimulatedPair(.battery())
         for remote in pair.remotes { try await remote.connect() }
         try await pair.remotes[1].disconnect()
         #expect(await pair.remotes[0].connectionState == .connected)
@@ -192,7 +173,7 @@ import Testing
     }
 
     @Test func `a pairing secures the link for all centrals of its adapter`() async throws {
-        let pair = try await pair(.battery())
+        let pair = try await SimulatedPair(.battery())
         for remote in pair.remotes { try await remote.connect() }
         try await pair.remotes[0].pair()
         #expect(try await pair.remotes[1].pairingState().isPaired)
@@ -202,5 +183,74 @@ import Testing
         for remote in pair.remotes { await until { await remote.connectionState == .disconnected } }
         await pair.world.central.shutDown()
         await pair.second.shutDown()
+    }
+
+    /// Begins to connect, which the radio tries for 20 s.
+    private func connecting(_ remote: Peripheral, _ world: SimulatedWorld, _ count: Int = 1) async
+        -> Task<Void, any Error>
+    {
+        let task = Task { try await remote.connect(timeout: .seconds(60)) }
+        await world.clock.sleepers(count, for: .seconds(20))
+        return task
+    }
+
+    @Test func `a peripheral that is removed is not handed to a central that waits`() async throws {
+        let pair = try await SimulatedPair(.battery(), adapter: "hci1")
+        try await pair.remotes[0].connect()
+        let waiting = await connecting(pair.remotes[1], pair.world)
+        await pair.device.remove()
+        #expect(await pair.remotes[1].connectionState == .connecting)
+        // One with the same address that comes later is the same to a central.
+        var definition = PeripheralDefinition.battery()
+        definition.address = pair.device.id.rawValue
+        let again = await pair.world.radio.add(definition)
+        try await waiting.value
+        #expect(await again.isConnected)
+        await pair.shutDown()
+    }
+
+    @Test func `a central that cannot connect does not hold up others that wait`() async throws {
+        let pair = try await SimulatedPair(.battery(), adapter: "hci1")
+        let world = pair.world
+        await world.radio.addAdapter("hci2")
+        let third = try await Central(
+            backend: .simulated(world.radio, adapter: "hci2"), configuration: .quiet(clock: world.clock))
+        let remote = try await third.find(pair.device.id)
+        try await pair.remotes[0].connect()
+        try await pair.remotes[1].setBlocked(true)
+        let blocked = await connecting(pair.remotes[1], world)
+        let waiting = await connecting(remote, world, 2)
+        try await pair.remotes[0].disconnect()
+        try await waiting.value
+        try await remote.disconnect()
+        #expect(await pair.device.isConnected == false)
+        // The other is connected as soon as it may be.
+        try await pair.remotes[1].setBlocked(false)
+        try await blocked.value
+        #expect(await pair.device.isConnected)
+        await third.shutDown()
+        await pair.shutDown()
+    }
+
+    @Test func `a peripheral whose advertisement becomes connectable is connected to`() async throws {
+        let pair = try await SimulatedPair(.battery())
+        await pair.device.setAdvertisement(Advertisement(rssi: -50, isConnectable: false))
+        let waiting = await connecting(pair.remotes[0], pair.world)
+        await pair.device.setAdvertisement(Advertisement(rssi: -50, isConnectable: true))
+        try await waiting.value
+        #expect(await pair.device.isConnected)
+        await pair.shutDown()
+    }
+
+    @Test func `a bond lets a central that waits by the identity address use the link`() async throws {
+        let pair = try await SimulatedPair(.battery())
+        await pair.device.rotateAddress()
+        let current = try await pair.world.central.find(await pair.device.address)
+        let waiting = await connecting(pair.remotes[1], pair.world)
+        try await current.connect()
+        #expect(await pair.remotes[1].connectionState == .connecting)
+        try await current.pair()
+        try await waiting.value
+        await pair.shutDown()
     }
 }

@@ -15,9 +15,16 @@ struct DiscoveryTracker {
     private var seen: [Peripheral.ID: Sighting] = [:]
 
     private struct Sighting {
-        /// The last advertisement. Nil if it will not be compared.
-        var advertisement: Advertisement?
+        /// The last advertisement that was reported. Nil if it will not be compared.
+        var reported: Reported?
         var at: Duration
+    }
+
+    /// A class, so that a sighting is small, and nothing is copied for an advertisement that has not changed.
+    private final class Reported: Sendable {
+        let advertisement: Advertisement
+
+        init(_ advertisement: Advertisement) { self.advertisement = advertisement }
     }
 
     /// The number of peripherals seen.
@@ -34,12 +41,18 @@ struct DiscoveryTracker {
     mutating func record(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) -> Change? {
         guard criteria.matches(advertisement, from: id) else { return nil }
         let isCompared = reportsUpdates && !duplicates
-        let sighting = Sighting(advertisement: isCompared ? advertisement : nil, at: now)
-        guard let before = seen.updateValue(sighting, forKey: id) else { return .found }
+        guard let index = seen.index(forKey: id) else {
+            seen[id] = Sighting(reported: isCompared ? Reported(advertisement) : nil, at: now)
+            return .found
+        }
+        seen.values[index].at = now
         guard reportsUpdates else { return nil }
-        guard isCompared, var comparable = before.advertisement else { return .updated }
+        guard isCompared, let reported = seen.values[index].reported else { return .updated }
+        var comparable = reported.advertisement
         comparable.rssi = advertisement.rssi
-        return comparable == advertisement ? nil : .updated
+        if comparable == advertisement { return nil }
+        seen.values[index].reported = Reported(advertisement)
+        return .updated
     }
 
     /// Records a sign of life other than an advertisement: silence counts from `now`.

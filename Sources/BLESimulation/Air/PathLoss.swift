@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#elseif canImport(Darwin)
-    internal import Darwin
-#endif
-
 /// The signal strength by distance, according to the log-distance model.
 ///
 /// The strength at a distance *d* in meters is the one at 1 m less 10 · *n* · log₁₀ *d*, without the noise of a real
@@ -24,10 +16,11 @@ public struct PathLoss: Hashable, Sendable {
 
     /// Returns the strength at a distance, in dBm, −127 to 20.
     ///
-    /// - Precondition: The distance is more than 0.
+    /// - Precondition: The distance and the exponent are more than 0, and finite.
     public func strength(meters: Double) -> Int {
-        precondition(meters > 0, "\(meters) m is not a distance")
-        let strength = Double(strengthAtOneMeter) - 10 * exponent * log10(meters)
+        precondition(meters > 0 && meters.isFinite, "\(meters) m is not a distance")
+        precondition(exponent > 0 && exponent.isFinite, "\(exponent) is not an exponent")
+        let strength = Double(strengthAtOneMeter) - 10 * exponent * Platform.logarithm(meters)
         return Int(min(20, max(-127, strength.rounded())))
     }
 }

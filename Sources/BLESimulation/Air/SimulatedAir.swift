@@ -6,7 +6,7 @@ struct SimulatedAir {
     var loss = 0.0
     /// Decides about advertisements.
     var random = SeededGenerator(seed: 0)
-    /// The seed of the decisions about links, with which those of a peripheral differ.
+    /// The seed of the decisions about links.
     var seed: UInt64 = 0
     /// Nil if links do not wait for connection events unless packets are lost.
     var connection: ConnectionEvents.Parameters?
@@ -17,6 +17,12 @@ struct SimulatedAir {
 
     /// Whether values and requests wait for connection events.
     var hasEvents: Bool { connection != nil || loss > 0 }
+
+    /// Returns the seed of a link's own, so that it does not lose the same packets as the one before.
+    func seed(ofLink ordinal: Int) -> UInt64 {
+        var generator = SeededGenerator(seed: seed &+ UInt64(ordinal))
+        return generator.next()
+    }
 
     /// Decides about an advertisement.
     mutating func losesAdvertisement() -> Bool { loss > 0 && Double.random(in: 0..<1, using: &random) < loss }

@@ -9,7 +9,9 @@ extension SimulatedPeripheral {
     /// await device.play(meters: [(0, 1), (6, 10)], pathLoss: PathLoss(exponent: 2.5))
     /// ```
     ///
-    /// - Precondition: The distances are more than 0.
+    /// Ends the former script of the strength.
+    ///
+    /// - Precondition: The times are finite, and the distances are finite and more than 0.
     public func play(meters: [(seconds: Double, meters: Double)], pathLoss: PathLoss = PathLoss()) async {
         await play(meters.map { ($0.seconds, pathLoss.strength(meters: $0.meters)) })
     }
@@ -23,19 +25,22 @@ extension SimulatedPeripheral {
     /// A lost advertisement is missed by all centrals. On a link, values, requests and answers wait for the next
     /// connection event that is not lost, and the link is lost when all are lost for the supervision timeout; see
     /// ``setConnectionInterval(_:supervisionTimeout:)``. While the probability is 1, no link can be made. The packets
-    /// of L2CAP channels are not lost.
+    /// of L2CAP channels are not lost. Ends the former script of losses.
     ///
     /// - Parameter seed: the same seed loses the same packets in each run.
-    /// - Precondition: The probabilities are 0 to 1.
+    /// - Precondition: The times are finite, and the probabilities are 0 to 1.
     public func play(loss: [(seconds: Double, probability: Double)], seed: UInt64) async {
         for step in loss {
             precondition((0...1).contains(step.probability), "\(step.probability) is not between 0 and 1")
         }
+        checkTimes(loss.map(\.seconds))
         radio.log(fault: "play(loss:)", of: id)
-        await radio.setLossSeed(seed, id)
-        await radio.play(loss.map { ($0.seconds, $0.probability) }) { [id] radio, probability in
-            radio.setLoss(probability, id)
-        }
+        await radio.play(loss.map { ($0.seconds, $0.probability) }, seed: seed, id)
+    }
+
+    /// Checks the times of a script, in seconds from now.
+    func checkTimes(_ seconds: [Double]) {
+        for time in seconds { precondition(abs(time) <= 1e12, "\(time) s from now is not a time") }
     }
 
     /// Lets values, requests and answers cross the peripheral's links at connection events: at multiples of the

@@ -16,7 +16,8 @@ extension SimulatedRadio {
 
     /// Returns the ids by which a central may know a peripheral that it has a link to.
     func names(of device: SimulatedDevice, _ link: SimulatedLink) -> [Peripheral.ID] {
-        guard device.hasPrivateAddress, record(of: device.id, link.port).bond != nil, link.name != device.id else {
+        guard device.hasPrivateAddress, device.records[adapter(of: link.port)]?.bond != nil, link.name != device.id
+        else {
             return [link.name]
         }
         return [link.name, device.id]
@@ -35,8 +36,7 @@ extension SimulatedRadio {
         guard let device = peripherals[id] else { return false }
         // Another client of bluetoothd may have connected to it.
         if isLinked(device, as: id, port) { return true }
-        return device.hasPrivateAddress && device.records[own.adapter]?.bond != nil
-            && reaches(device, as: id, on: own.adapter)
+        return device.records[own.adapter]?.bond != nil && reaches(device, as: id, on: own.adapter)
     }
 
     // MARK: Tests
@@ -49,10 +49,12 @@ extension SimulatedRadio {
         // The top two bits of a resolvable private address are 01.
         device.address = unusedID(prefix: "40:00")
         device.hasPrivateAddress = true
+        // Without a bond, an adapter has never heard of the new address.
+        device.records = device.records.filter { $0.value.bond != nil }
         peripherals.addName(device.address, of: device)
         log(fault: "rotateAddress to \(device.address)", of: device.id)
         forgetLater(former, of: device)
-        updateAdvertising(device.id, anew: true)
+        updateAdvertising(device, anew: true)
         linkPending(device.id)
         return device.address
     }
@@ -81,9 +83,9 @@ extension SimulatedRadio {
     /// Forgets an address that a peripheral no longer has. One with a link is forgotten after its end.
     private func forget(_ name: Peripheral.ID, of device: SimulatedDevice) {
         guard device.address != name else { return }
-        for (number, port) in ports.sorted(by: { $0.key < $1.key }) {
-            guard !reaches(device, as: name, on: port.adapter), device.links[number]?.name != name,
-                port.known.remove(name) != nil
+        for port in orderedPorts {
+            guard !reaches(device, as: name, on: port.adapter), device.links[port.number]?.name != name,
+                !port.forget([name]).isEmpty
             else { continue }
             port.handle(.peripheralRemoved(name))
         }
@@ -103,7 +105,7 @@ extension SimulatedRadio {
     func forgetContent(on adapter: String? = nil) {
         for device in peripherals.all {
             for own in device.records.keys where adapter == nil || own == adapter {
-                device.records[own]?.hasScanResponse = false
+                device.records[own]?.scanResponse = nil
                 guard let name = device.records[own]?.name else { continue }
                 device.records[own]?.name = nil
                 removeNameIfUnused(name, of: device)

@@ -20,23 +20,35 @@ extension SimulatedRadio {
         device.air.delays = advertisingDelaySeed.map { SeededGenerator(seed: device.id.seed($0)) }
     }
 
-    func setLoss(_ probability: Double, _ id: Peripheral.ID) {
+    private func setLoss(_ probability: Double, _ id: Peripheral.ID) {
         guard let device = peripherals[id] else { return }
         device.air.loss = probability
         eventsChanged(of: device)
         linkPending(id)
     }
 
-    func setLossSeed(_ seed: UInt64, _ id: Peripheral.ID) {
+    func play(_ losses: [(seconds: Double, probability: Double)], seed: UInt64, _ id: Peripheral.ID) {
+        setLossSeed(seed, id)
+        play(losses.map { ($0.seconds, $0.probability) }, .loss, id) { $0.setLoss($1, id) }
+    }
+
+    private func setLossSeed(_ seed: UInt64, _ id: Peripheral.ID) {
+        guard let device = peripherals[id] else { return }
         let own = id.seed(seed)
-        peripherals[id]?.air.seed = own
-        peripherals[id]?.air.random = SeededGenerator(seed: own)
+        device.air.seed = own
+        device.air.random = SeededGenerator(seed: own)
+        restartEvents(of: device)
     }
 
     func setConnection(_ parameters: ConnectionEvents.Parameters?, _ id: Peripheral.ID) {
         guard let device = peripherals[id] else { return }
         device.air.connection = parameters
-        for link in device.links.values.map(\.shared) {
+        restartEvents(of: device)
+    }
+
+    /// Begins the connection events of a peripheral's links anew, according to its settings.
+    private func restartEvents(of device: SimulatedDevice) {
+        for link in device.orderedLinks.map(\.shared) {
             link.eventTask?.cancel()
             (link.eventTask, link.events) = (nil, nil)
             if !device.air.hasEvents { deliverCrossing(link) }
@@ -48,56 +60,85 @@ extension SimulatedRadio {
         guard device.air.hasEvents else { return }
         hasEvents = true
         updateIsDisturbed()
-        for link in device.links.values.sorted(by: { $0.number < $1.number }) { startEvents(device, link.shared) }
+        for link in device.orderedLinks { startEvents(device, link.shared) }
     }
 
     func setScanResponse(_ response: Advertisement?, _ id: Peripheral.ID) {
-        peripherals[id]?.air.scanResponse = response
-        updateAdvertising(id, anew: true)
+        guard let device = peripherals[id] else { return }
+        device.air.scanResponse = response
+        updateAdvertising(device, anew: true)
     }
 
-    /// Carries out the steps of a script at their times, those of the present at once.
+    /// Carries out the steps of a script at their times, those of the present at once. Ends the peripheral's former
+    /// script of the kind.
     func play<Value: Sendable>(
-        _ steps: [(seconds: Double, value: Value)],
+        _ steps: [(seconds: Double, value: Value)], _ kind: SimulatedDevice.Script, _ id: Peripheral.ID,
         _ apply: @escaping @Sendable (isolated SimulatedRadio, Value) -> Void
     ) {
-        for (seconds, value) in steps {
-            if seconds <= 0 {
-                apply(self, value)
-            } else {
-                _ = Task.after(.seconds(seconds), clock: clock, on: self, executor: tasks) { apply($0, value) }
+        guard let device = peripherals[id] else { return }
+        device.scripts.removeValue(forKey: kind)?.cancel()
+        // Steps of the same moment stay in their order.
+        let steps = steps.enumerated().sorted { ($0.element.seconds, $0.offset) < ($1.element.seconds, $1.offset) }
+            .map { $0.element }
+        let present = steps.prefix { $0.seconds <= 0 }
+        for (_, value) in present { apply(self, value) }
+        let later = steps.dropFirst(present.count)
+        guard !later.isEmpty else { return }
+        let start = time.now()
+        device.scripts[kind] = Task(executorPreference: tasks) { [weak self, time] in
+            for (seconds, value) in later {
+                guard (try? await time.sleep(until: start + .seconds(seconds))) != nil else { return }
+                await self?.unlessCancelled { apply($0, value) }
             }
         }
     }
 
+    private func unlessCancelled(_ step: @Sendable (isolated SimulatedRadio) -> Void) {
+        if !Task.isCancelled { step(self) }
+    }
+
     // MARK: Advertisements
 
-    /// Returns what an adapter knows of a peripheral's content. What it has received once, it keeps.
+    /// Returns what an adapter knows of a peripheral's content. A scan response that it has received once, it keeps.
     ///
     /// - Parameter isActive: whether it receives the scan response now.
     func content(of device: SimulatedDevice, on adapter: String, isActive: Bool = false) -> Advertisement {
-        guard let response = device.air.scanResponse else { return device.advertisement }
-        if isActive { device.records[adapter, default: SimulatedRecord()].hasScanResponse = true }
-        let isKnown = device.records[adapter]?.hasScanResponse == true
-        return isKnown ? device.advertisement.adding(response) : device.advertisement
+        if let response = device.air.scanResponse, isActive, device.records[adapter]?.scanResponse != response {
+            device.records[adapter, default: SimulatedRecord()].scanResponse = response
+        }
+        guard !device.records.isEmpty, let response = device.records[adapter]?.scanResponse else {
+            return device.advertisement
+        }
+        return device.advertisement.adding(response)
     }
 
     // MARK: Links
 
-    /// Waits until a request or an answer has crossed a link. Throws if the link ends before that. Returns at once if
-    /// the peripheral's links have no connection events.
-    func cross(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) {
-        try await crossing(id, port)?.wait()
+    /// Waits until a request of a central, or its answer, has crossed the link. Throws if the link ends before that.
+    /// Returns at once if the peripheral's links have no connection events.
+    ///
+    /// - Parameter link: what the request has crossed. Nil for the request itself.
+    /// - Returns: the link. Nil if there is none, or another one.
+    func cross(_ id: Peripheral.ID, _ port: Int, over link: CentralLink? = nil) async throws(BLEError) -> CentralLink? {
+        guard let device = peripherals[id], let own = device.links[port]?.shared, link == nil || own.served == link
+        else { return nil }
+        try await crossing(device, own)?.wait()
+        return own.served
     }
 
-    /// Sends something over a link. Returns its arrival; nil if it has arrived.
-    func crossing(_ id: Peripheral.ID, _ port: Int) -> Outcome<Void>? {
-        guard let device = peripherals[id], device.air.hasEvents, let link = device.links[port] else { return nil }
-        return crossing(device, link.shared)
+    /// Whether what is sent over a link waits for a connection event. What is sent later does not overtake what waits.
+    func waits(_ device: SimulatedDevice, _ link: SharedLink) -> Bool {
+        device.air.hasEvents || !link.crossing.isEmpty || !link.served.isUp
     }
 
-    func crossing(_ device: SimulatedDevice, _ link: SharedLink) -> Outcome<Void> {
+    /// Sends something over a link. Returns its arrival, which fails if the link ends before; nil if it has arrived.
+    func crossing(_ device: SimulatedDevice, _ link: SharedLink) -> Outcome<Void>? {
+        guard waits(device, link) else { return nil }
         let arrival = Outcome<Void>()
+        guard link.served.isUp else {
+            arrival.deliver(.failure(Self.linkLost))
+            return arrival
+        }
         link.crossing.append(arrival)
         startEvents(device, link)
         return arrival
@@ -111,7 +152,7 @@ extension SimulatedRadio {
             link.events
             ?? ConnectionEvents(
                 device.air.connection ?? ConnectionEvents.Parameters(),
-                seed: device.air.seed &+ UInt64(link.maker), now: now)
+                seed: device.air.seed(ofLink: link.ordinal), now: now)
         events.resume(at: now)
         link.events = events
         let (first, id, served) = (events.next(after: now), device.id, link.served)
@@ -126,12 +167,10 @@ extension SimulatedRadio {
 
     /// Carries out a connection event. Returns the time of the next one; nil if nothing waits for it.
     private func connectionEvent(_ served: CentralLink, _ id: Peripheral.ID) -> Duration? {
-        guard !Task.isCancelled, let device = peripherals[id],
-            let link = device.links.values.first(where: { $0.shared.served == served })?.shared
-        else { return nil }
+        guard !Task.isCancelled, let device = peripherals[id], let link = device.link(served) else { return nil }
         let now = time.now()
         switch link.events?.event(at: now, loss: device.air.loss) {
-        case .timedOut?: for use in uses(of: link, device) { endUse(device, use, Self.linkLost) }
+        case .timedOut?: endLink(device, link, Self.linkLost)
         case .lost?: break
         case .received?, nil: deliverCrossing(link)
         }

@@ -140,9 +140,9 @@ public actor SimulatedBackend: CentralBackend {
                 guard arrives else { return [] }
                 try await backend.perform("write", nil, attribute, offset: offset, writes: value) {
                     () throws(BLEError) in
-                    try await radio.write(value, to: attribute, type: .withoutResponse, offset: offset, port)
+                    try await radio.write(
+                        value, to: attribute, type: .withoutResponse, offset: offset, port, losesLink: losesLink)
                 }
-                if losesLink { await radio.loseLink(attribute.peripheral, port) }
             case .write(let value, let type, let offset):
                 try await backend.perform("write", .write, attribute, offset: offset, writes: value) {
                     () throws(BLEError) in

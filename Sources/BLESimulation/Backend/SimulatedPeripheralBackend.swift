@@ -91,11 +91,11 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Adds the services to the peripheral, after those of earlier applications.
     public func register(_ services: [ServiceDefinition], as application: Int) async throws(BLEError) {
-        guard let context, let id else { throw .shutDown }
-        try await radio.checkReady(host: id)
+        _ = try checkReady()
         trace("register", ["services": "\(services.map(\.uuid))"])
         _ = try await radio.admit(.register, at: id, nil)
-        guard self.context != nil else { throw .shutDown }
+        // The adapter may have been switched off, and the services must not outlive that.
+        let context = try checkReady()
         let forwarding = services.enumerated().map { position, service in
             var service = service
             // The host reports ended links itself.
@@ -108,7 +108,20 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             return service
         }
         applications.append((application, forwarding))
-        await radio.setServices(applications.flatMap(\.services), id)
+        updateServices()
+    }
+
+    private func updateServices() {
+        guard let id else { return }
+        let services = applications.flatMap(\.services)
+        radio.assumeIsolated { $0.setServices(services, id) }
+    }
+
+    /// Throws if the host cannot register anything now.
+    private func checkReady() throws(BLEError) -> PeripheralContext {
+        guard let context, id != nil else { throw .shutDown }
+        try SimulatedRadio.check(adapterState())
+        return context
     }
 
     /// Returns a characteristic whose requests the host answers.
@@ -167,19 +180,16 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
     fileprivate func admitRequest(_ request: AttributeRequest) async throws(ATTError) -> Bool {
-        guard radio.isDisturbed.load(ordering: .relaxed) else { return false }
-        // Without a link, there is nobody to answer.
-        guard let port = await radio.port(of: request.central, at: id) else { throw .unlikelyError }
+        guard radio.isDisturbed.load(ordering: .relaxed), let id else { return false }
         do throws(BLEError) {
-            return try await radio.admit(.request, at: id, port)
+            return try await radio.admitRequest(of: request.central, at: id)
         } catch {
             throw error.attError ?? .unlikelyError
         }
     }
 
     fileprivate func loseLink(of central: DeviceID) async {
-        guard let port = await radio.port(of: central, at: id) else { return }
-        await radio.loseLink(id, port)
+        if let id { await radio.loseLink(of: central, at: id) }
     }
 
     /// Logs what the host does at trace level.
@@ -223,16 +233,23 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Removes the application's services from the peripheral.
     public func unregister(_ application: Int) async {
-        guard let id, applications.contains(where: { $0.number == application }) else { return }
+        guard applications.contains(where: { $0.number == application }) else { return }
         applications.removeAll { $0.number == application }
-        await radio.setServices(applications.flatMap(\.services), id)
+        updateServices()
+    }
+
+    /// Returns the subscriptions to a characteristic in their order, those of all centrals without one.
+    private func subscriptions(to attribute: ServedAttribute, of central: DeviceID?) -> [HostedSubscription] {
+        guard let all = notifiers[attribute] else { return [] }
+        guard let central else { return all.values.sorted { $0.number < $1.number } }
+        return all[central].map { [$0] } ?? []
     }
 
     /// Delivers a value to subscribers.
     public func notify(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        for (id, entry) in notifiers[attribute] ?? [:] where central == nil || id == central {
+        for entry in subscriptions(to: attribute, of: central) {
             await entry.notifier.notify(value)
         }
     }
@@ -241,7 +258,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        for (id, entry) in notifiers[attribute] ?? [:] where central == nil || id == central {
+        for entry in subscriptions(to: attribute, of: central) {
             try await entry.notifier.indicate(value)
         }
     }
@@ -279,11 +296,10 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Adds the content to the peripheral's advertisement.
     public func startAdvertising(_ parameters: AdvertisingParameters, as advertising: Int) async throws(BLEError) {
-        guard let id else { throw .shutDown }
-        try await radio.checkReady(host: id)
+        _ = try checkReady()
         trace("advertise", ["advertising": "\(advertising)"])
         _ = try await radio.admit(.advertise, at: id, nil)
-        guard context != nil else { throw .shutDown }
+        _ = try checkReady()
         guard advertisements.count < Self.advertisingSets else {
             throw BLEError(
                 .busy, "no advertising set is free: \(Self.advertisingSets) are in use", isRetryable: true,
@@ -295,7 +311,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             }
         }
         advertisements.append((advertising, parameters, end))
-        await radio.setHostedAdvertisement(advertisement, scanResponse, id)
+        updateAdvertisement()
     }
 
     private func advertisingExpired(_ number: Int) async {
@@ -306,9 +322,15 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 
     /// Removes the content from the peripheral's advertisement.
     public func stopAdvertising(_ advertising: Int) async {
-        guard let id, let index = advertisements.firstIndex(where: { $0.number == advertising }) else { return }
+        guard let index = advertisements.firstIndex(where: { $0.number == advertising }) else { return }
         advertisements.remove(at: index).end?.cancel()
-        await radio.setHostedAdvertisement(advertisement, scanResponse, id)
+        updateAdvertisement()
+    }
+
+    private func updateAdvertisement() {
+        guard let id else { return }
+        let (advertisement, scanResponse) = (advertisement, scanResponse)
+        radio.assumeIsolated { $0.setHostedAdvertisement(advertisement, scanResponse, id) }
     }
 
     /// What the radio's centrals receive: the content of all advertisements, at −50 dBm. Nil if there is none.

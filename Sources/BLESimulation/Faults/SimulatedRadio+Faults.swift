@@ -4,14 +4,37 @@ internal import Waiting
 
 /// Carries out what the ``FaultPlan`` decides.
 extension SimulatedRadio {
+    /// Where an event happens.
+    struct Place {
+        /// The id of the peripheral. Nil for an event of the radio.
+        var peripheral: Peripheral.ID?
+        /// The central. Nil for an event of a host, or of a link that several centrals may use.
+        var port: Int?
+        /// The link that the event is on. Nil if it is on none.
+        var link: SharedLink?
+    }
+
     /// An event that does not go on yet.
     struct Pause {
-        let peripheral: Peripheral.ID?
-        let port: Int?
+        let token: Int
+        let place: Place
         let fault: Int
         /// Whether the event never happens.
         let isLoss: Bool
-        let outcome = Outcome<Void>()
+        let outcome: Outcome<Void>
+        let expiry: Expiry?
+    }
+
+    /// The disturbances of an event, on their way.
+    struct Course {
+        fileprivate var disturbances: ArraySlice<FaultPlan.Disturbance>
+        fileprivate let place: Place
+        /// After which time a lost event fails with `timedOut`. Nil if only its link ends it.
+        fileprivate let limit: Duration?
+        /// What the event waits for now. Nil once it may happen.
+        fileprivate(set) var pause: Pause?
+        /// Whether the link is lost after the event.
+        fileprivate(set) var losesLink = false
     }
 
     /// A test that waits until a fault has disturbed a number of events.
@@ -45,9 +68,8 @@ extension SimulatedRadio {
         endPausesOfRemovedFaults()
     }
 
-    /// In the order in which they have begun.
     private func endPausesOfRemovedFaults() {
-        for (_, pause) in pauses.sorted(by: { $0.key < $1.key }) where !pause.isLoss && faults.isRemoved(pause.fault) {
+        for pause in orderedPauses(where: { !$0.isLoss && faults.isRemoved($0.fault) }) {
             pause.outcome.deliver(.success(()))
         }
     }
@@ -91,23 +113,42 @@ extension SimulatedRadio {
         return found
     }
 
+    /// Returns where an event of a central happens.
+    func place(_ peripheral: Peripheral.ID?, _ port: Int?) -> Place {
+        let device = peripheral.flatMap { peripherals[$0] }
+        return Place(
+            peripheral: device?.id ?? peripheral, port: port, link: port.flatMap { device?.links[$0]?.shared })
+    }
+
     /// Admits a request, after what disturbs it. Returns whether the link is lost after it.
     func admit(
         _ kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil, _ port: Int?
     ) async throws(BLEError) -> Bool {
-        try await endure(
-            disturbances(of: kind, at: peripheral, handle: handle), at: peripheral, port,
-            link: linkNumber(peripheral, port), lossEndsAfter: Self.timeLimit(of: kind))
+        try await admit(kind, at: place(peripheral, port), handle: handle)
+    }
+
+    func admit(
+        _ kind: SimulatedEvent.Kind, at place: Place, handle: UInt16? = nil
+    ) async throws(BLEError) -> Bool {
+        // The first wait begins in the same step in which it is decided.
+        let course = try begin(
+            disturbances(of: kind, at: place.peripheral, handle: handle)[...], at: place,
+            limit: Self.timeLimit(of: kind))
+        return try await endure(course)
     }
 
     /// Admits a write without response. Returns whether it arrives, and whether the link is lost after it.
     func admitCommand(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> (arrives: Bool, losesLink: Bool)
     {
-        let disturbances = disturbances(of: .write, at: attribute.peripheral, handle: attribute.handle)
+        try await admitCommand(at: place(attribute.peripheral, port), handle: attribute.handle)
+    }
+
+    func admitCommand(
+        at place: Place, handle: UInt16
+    ) async throws(BLEError) -> (arrives: Bool, losesLink: Bool) {
+        let disturbances = disturbances(of: .write, at: place.peripheral, handle: handle)
         let end = disturbances.firstIndex { if case .fail = $0.effect { true } else { $0.isLoss } }
-        let losesLink = try await endure(
-            disturbances[..<(end ?? disturbances.endIndex)], at: attribute.peripheral, port,
-            link: linkNumber(attribute.peripheral, port))
+        let losesLink = try await endure(begin(disturbances[..<(end ?? disturbances.endIndex)], at: place))
         return (end == nil, losesLink)
     }
 
@@ -119,145 +160,110 @@ extension SimulatedRadio {
         }
     }
 
-    /// Lets disturbances happen that come before an event. Returns whether the link is lost after it.
-    ///
-    /// - Parameters:
-    ///   - link: the number of the link that the event is on. Nil if it is on none.
-    ///   - limit: after which time a lost event fails with `timedOut`. Nil if only its link ends it.
-    func endure(
-        _ disturbances: some Sequence<FaultPlan.Disturbance>, at peripheral: Peripheral.ID?, _ port: Int?,
-        link: Int? = nil, lossEndsAfter limit: Duration? = nil
-    ) async throws(BLEError) -> Bool {
-        var losesLink = false
-        for disturbance in disturbances where !faults.isRemoved(disturbance.fault) {
+    /// Begins the disturbances that come before an event. What it waits for first is registered when this returns, so
+    /// that nothing is missed before the caller waits.
+    func begin(
+        _ disturbances: ArraySlice<FaultPlan.Disturbance>, at place: Place, limit: Duration? = nil
+    ) throws(BLEError) -> Course {
+        var course = Course(disturbances: disturbances, place: place, limit: limit)
+        try advance(&course)
+        return course
+    }
+
+    /// Waits until an event may happen. Returns whether the link is lost after it.
+    func endure(_ course: Course) async throws(BLEError) -> Bool {
+        var course = course
+        while let pause = course.pause {
+            defer {
+                pause.expiry?.cancel()
+                pauses[pause.place.peripheral]?[pause.token] = nil
+                if pauses[pause.place.peripheral]?.isEmpty == true { pauses[pause.place.peripheral] = nil }
+            }
+            try await pause.outcome.wait()
+            if pause.isLoss { throw BLEError(.timedOut, "there was no answer") }
+            try advance(&course)
+        }
+        return course.losesLink
+    }
+
+    /// Carries out disturbances up to the next one that waits.
+    private func advance(_ course: inout Course) throws(BLEError) {
+        course.pause = nil
+        let place = course.place
+        while let disturbance = course.disturbances.popFirst() {
+            if faults.isRemoved(disturbance.fault) { continue }
             switch disturbance.effect {
-            case .delay(let duration):
-                try await pause(disturbance.fault, peripheral, port, link: link, for: duration)
-            case .hold: try await pause(disturbance.fault, peripheral, port, link: link)
-            case .ignore:
-                try await pause(disturbance.fault, peripheral, port, link: link, for: limit, isLoss: true)
-                throw BLEError(.timedOut, "there was no answer")
+            case .delay(let duration): course.pause = try pause(disturbance, at: place, for: duration)
+            case .hold: course.pause = try pause(disturbance, at: place)
+            case .ignore: course.pause = try pause(disturbance, at: place, for: course.limit)
             case .fail(let error): throw error
             case .dropLink(isBefore: true):
                 // Without a link, there is only the failure.
-                guard let peripheral, hasLink(peripheral, port) else {
-                    throw BLEError(.failed, "a simulated fault")
-                }
-                loseLink(peripheral, port)
+                guard hasLink(at: place) else { throw BLEError(.failed, "a simulated fault") }
+                loseLink(at: place)
                 throw Self.linkLost
-            case .dropLink(isBefore: false): losesLink = true
+            case .dropLink(isBefore: false): course.losesLink = true
             case .duplicate, .random: break
             }
+            if course.pause != nil { return }
         }
-        return losesLink
     }
 
-    /// Waits for a duration, or until the fault is released, the link ends, or the caller gives up.
+    /// Begins to wait for a duration, or until the fault is released, or the link ends.
     private func pause(
-        _ fault: Int, _ peripheral: Peripheral.ID?, _ port: Int?, link: Int?, for duration: Duration? = nil,
-        isLoss: Bool = false
-    ) async throws(BLEError) {
-        // A call within the actor may let others have their turn before it is here.
-        guard isLoss || !faults.isRemoved(fault) else { return }
-        if let port, ports[port] == nil { throw .shutDown }
-        if let link, linkNumber(peripheral, port) != link { throw Self.linkLost }
+        _ disturbance: FaultPlan.Disturbance, at place: Place, for duration: Duration? = nil
+    ) throws(BLEError) -> Pause {
+        if let port = place.port, ports[port] == nil { throw .shutDown }
+        if place.link != nil, !isUp(place) { throw Self.linkLost }
+        let outcome = Outcome<Void>()
         let pause = Pause(
-            peripheral: peripheral.map { peripherals.id(of: $0) }, port: port, fault: fault, isLoss: isLoss)
-        let token = number()
-        pauses[token] = pause
-        defer { pauses[token] = nil }
-        let expiry = duration.map { Expiry(after: $0, clock: clock) { pause.outcome.deliver(.success(())) } }
-        defer { expiry?.cancel() }
-        try await pause.outcome.wait()
+            token: number(), place: place, fault: disturbance.fault, isLoss: disturbance.isLoss, outcome: outcome,
+            expiry: duration.map { Expiry(after: $0, clock: clock) { outcome.deliver(.success(())) } })
+        pauses[place.peripheral, default: [:]][pause.token] = pause
+        return pause
     }
 
-    func failPauses(_ error: BLEError, where matches: (Pause) -> Bool = { _ in true }) {
-        for (_, pause) in pauses.sorted(by: { $0.key < $1.key }) where matches(pause) {
-            pause.outcome.deliver(.failure(error))
-        }
+    /// Whether the link of an event is up, and its central uses it.
+    func isUp(_ place: Place) -> Bool {
+        guard let link = place.link, link.served.isUp else { return false }
+        guard let port = place.port else { return true }
+        return place.peripheral.flatMap { peripherals[$0] }?.links[port]?.shared === link
+    }
+
+    func failPauses(_ error: BLEError, where matches: (Pause) -> Bool) {
+        for pause in orderedPauses(where: matches) { pause.outcome.deliver(.failure(error)) }
+    }
+
+    /// Fails the pauses of one peripheral.
+    func failPauses(_ error: BLEError, of id: Peripheral.ID, where matches: (Pause) -> Bool = { _ in true }) {
+        let own = pauses[id]?.values.filter(matches) ?? []
+        for pause in own.sorted(by: { $0.token < $1.token }) { pause.outcome.deliver(.failure(error)) }
+    }
+
+    /// In the order in which they have begun.
+    private func orderedPauses(where matches: (Pause) -> Bool) -> [Pause] {
+        pauses.values.flatMap { $0.values.filter(matches) }.sorted { $0.token < $1.token }
     }
 
     static let linkLost = BLEError(.disconnected, "the link was lost", disconnectReason: .timeout)
 
-    /// - Parameter port: the central that has the link. Nil for all.
-    func loseLink(_ peripheral: Peripheral.ID?, _ port: Int?) {
-        guard let peripheral else { return }
-        if let port { endLink(peripheral, port, Self.linkLost) } else { endLinks(peripheral, Self.linkLost) }
-    }
-
-    func linkNumber(_ peripheral: Peripheral.ID?, _ port: Int?) -> Int? {
-        guard let peripheral, let port else { return nil }
-        return peripherals[peripheral]?.links[port]?.number
-    }
-
-    private func hasLink(_ peripheral: Peripheral.ID, _ port: Int?) -> Bool {
-        guard let links = peripherals[peripheral]?.links else { return false }
-        return port.map { links[$0] != nil } ?? !links.isEmpty
-    }
-
-    // MARK: Values
-
-    /// A value on its way to a central, behind a disturbed one.
-    struct OutgoingValue {
-        let value: [UInt8]
-        let handle: UInt16
-        let disturbances: [FaultPlan.Disturbance]
-        /// Its arrival over the link. Nil if it has no connection events.
-        let crossing: Outcome<Void>?
-        /// Delivered when the value has arrived, or is lost.
-        let arrival: Outcome<Void>?
-    }
-
-    /// Sends a value to a central, if that is subscribed to it.
-    func send(
-        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
-        over link: SimulatedLink, arrival: Outcome<Void>? = nil
-    ) {
-        guard let subscription = link.subscriptions[handle] else {
-            arrival?.deliver(.success(()))
-            return
+    /// Loses the link of an event: that which it is on, otherwise that of its central, or all of its peripheral.
+    func loseLink(at place: Place) {
+        guard let device = place.peripheral.flatMap({ peripherals[$0] }) else { return }
+        if let link = place.link {
+            if isUp(place) { endLink(device, link, Self.linkLost) }
+        } else if let port = place.port {
+            if let link = device.links[port] { endLink(device, link.shared, Self.linkLost) }
+        } else {
+            endLinks(device, Self.linkLost)
         }
-        if isTracing { traceNotification(value, handle, device.id, to: link.port) }
-        let disturbances = faults.isEmpty ? [] : disturbances(of: kind, at: device.id, handle: handle)
-        if disturbances.first?.isLoss == true {
-            if let arrival { link.unanswered.append(arrival) }
-            return
-        }
-        guard !disturbances.isEmpty || !link.outgoing.isEmpty || device.air.hasEvents else {
-            subscription.take(value)
-            arrival?.deliver(.success(()))
-            return
-        }
-        link.outgoing.append(
-            OutgoingValue(
-                value: value, handle: handle, disturbances: disturbances,
-                crossing: device.air.hasEvents ? crossing(device, link.shared) : nil, arrival: arrival))
-        if link.outgoing.count == 1 { Task.immediate { await self.sendOutgoing(device, link) } }
     }
 
-    /// Sends the values that wait, one after the other, as long as the link lasts.
-    private func sendOutgoing(_ device: SimulatedDevice, _ link: SimulatedLink) async {
-        let (id, port) = (device.id, link.port)
-        while device.links[port] === link, let next = link.outgoing.first {
-            do throws(BLEError) {
-                try await next.crossing?.wait()
-                let losesLink = try await endure(
-                    next.disturbances.prefix { !$0.isLoss }, at: id, port, link: link.number)
-                guard device.links[port] === link else { return }
-                if next.disturbances.contains(where: \.isLoss) {
-                    if let arrival = next.arrival { link.unanswered.append(arrival) }
-                } else {
-                    for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        link.subscriptions[next.handle]?.take(next.value)
-                    }
-                    // With the link, its confirmation is lost.
-                    if losesLink { loseLink(id, port) }
-                    next.arrival?.deliver(.success(()))
-                }
-            } catch {
-                next.arrival?.deliver(.failure(error))
-            }
-            if device.links[port] === link { link.outgoing.removeFirst() }
-        }
+    func loseLink(of port: Int, to peripheral: Peripheral.ID) { loseLink(at: place(peripheral, port)) }
+
+    private func hasLink(at place: Place) -> Bool {
+        guard place.link == nil else { return isUp(place) }
+        guard let links = place.peripheral.flatMap({ peripherals[$0] })?.links else { return false }
+        return place.port.map { links[$0] != nil } ?? !links.isEmpty
     }
 }

@@ -24,6 +24,8 @@ struct SimulatedAttributes {
     private(set) var characteristics: [UInt16: Attribute] = [:]
     private(set) var descriptors: [UInt16: Descriptor] = [:]
     private var handles: [BluetoothUUID: [UInt16]] = [:]
+    /// The services of the characteristics.
+    private var services: [UInt16: (uuid: BluetoothUUID, handle: UInt16)] = [:]
 
     init(_ services: [ServiceDefinition]) {
         var last: UInt16 = 0
@@ -70,6 +72,11 @@ struct SimulatedAttributes {
         self.characteristics = characteristics
         self.handles = handles.mapValues { $0.sorted() }
         self.descriptors = descriptors
+        for service in database {
+            for characteristic in service.characteristics {
+                self.services[characteristic.handle] = (service.uuid, service.handle)
+            }
+        }
     }
 
     private static let extended: CharacteristicProperties = [.reliableWrite, .writableAuxiliaries]
@@ -98,14 +105,11 @@ struct SimulatedAttributes {
 
     /// Returns the handle of the first characteristic that a key identifies. Nil if there is none.
     func handle(of key: CharacteristicKey) -> UInt16? {
-        for service in database
-        where (key.service ?? service.uuid) == service.uuid && (key.serviceHandle ?? service.handle) == service.handle {
-            let found = service.characteristics.first {
-                $0.uuid == key.characteristic && (key.handle ?? $0.handle) == $0.handle
-            }
-            if let found { return found.handle }
+        handles(of: key.characteristic).first { handle in
+            guard let service = services[handle] else { return false }
+            return (key.handle ?? handle) == handle && (key.service ?? service.uuid) == service.uuid
+                && (key.serviceHandle ?? service.handle) == service.handle
         }
-        return nil
     }
 
     /// Returns the handles of the characteristics of a type, in order.

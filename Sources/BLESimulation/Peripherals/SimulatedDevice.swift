@@ -1,30 +1,61 @@
 internal import BLE
 internal import Waiting
 
-/// The state of a peripheral on the simulated radio.
+/// The state of a peripheral on the simulated radio. What each advertisement needs is first, and together, because the
+/// objects of many peripherals do not fit the processor's caches.
 final class SimulatedDevice {
     /// The address at which it was added: its identity address, if it has private ones.
     let id: Peripheral.ID
     /// The address under which it advertises.
-    var address: Peripheral.ID
+    var address: Peripheral.ID {
+        didSet { knownTo = nil }
+    }
     /// Whether that has ever been a private one.
     var hasPrivateAddress = false
+    /// The central that has learned of it last, under its present names; see ``SimulatedRadio/Port``.
+    var knownTo: (port: Int, generation: Int)?
+    /// What each of the system's adapters knows of it.
+    var records: [String: SimulatedRecord] = [:] {
+        didSet { knownTo = nil }
+    }
+    /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
+    var next: UInt64?
+    /// Whether a fault delays or holds an advertisement. The device sends no other until then.
+    var isAdvertisementHeld = false
+    /// That of the definition.
+    private(set) var advertisingInterval: Duration
+    /// The advertisement that centrals receive.
+    private(set) var advertisement: Advertisement
+    /// What is between it and the centrals.
+    var air = SimulatedAir()
     /// Changes the address from time to time.
     var rotation: Task<Void, Never>?
+    /// A kind of what a test plays.
+    enum Script {
+        case strength
+        case loss
+    }
+    /// Carries out what a test plays.
+    var scripts: [Script: Task<Void, Never>] = [:]
     var definition: PeripheralDefinition {
-        didSet { advertisement = Self.advertisement(of: definition) }
+        didSet {
+            advertisement = Self.advertisement(of: definition)
+            advertisingInterval = definition.advertisingInterval
+        }
     }
     var pairing: SimulatedPairing
     var attributes: SimulatedAttributes
     var isAdvertising = true
     /// Whether it answers attempts to connect.
     var acceptsLinks = true
-    /// The number of the device's next advertisement in the schedule. Nil while it does not advertise.
-    var next: UInt64?
-    /// Whether a fault delays or holds an advertisement. The device sends no other until then.
-    var isAdvertisementHeld = false
     /// Its links, by the ports of their centrals.
     var links: [Int: SimulatedLink] = [:]
+    /// In the order in which they began.
+    var orderedLinks: [SimulatedLink] {
+        links.count < 2 ? Array(links.values) : links.values.sorted { $0.number < $1.number }
+    }
+    /// The number of links that it has had.
+    var linkCount = 0
     /// The number of links that it can have at a time. Most peripherals have one; bluetoothd has more.
     var maximumLinks = 1
     var hasRoom: Bool { links.count < maximumLinks }
@@ -36,8 +67,6 @@ final class SimulatedDevice {
     var signalStrength: Int?
     /// Runs while a central has a link to it, once for each link.
     var onLink: (@Sendable (SimulatedPeripheral) async -> Void)?
-    /// What is between it and the centrals.
-    var air = SimulatedAir()
     /// Whether a central has discovered the services.
     var isDiscovered = false
 
@@ -48,11 +77,6 @@ final class SimulatedDevice {
     func services(besides advertised: Set<BluetoothUUID>) -> Set<BluetoothUUID> {
         isDiscovered ? advertised.union(attributes.database.filter(\.isPrimary).map(\.uuid)) : advertised
     }
-    /// What each of the system's adapters knows of it.
-    var records: [String: SimulatedRecord] = [:]
-
-    /// The advertisement that centrals receive.
-    private(set) var advertisement: Advertisement
 
     /// The default address type is the one that most devices of its transport have.
     private static func advertisement(of definition: PeripheralDefinition) -> Advertisement {
@@ -66,8 +90,8 @@ final class SimulatedDevice {
     func isHeard(on transport: Transport) -> Bool {
         switch transport {
         case .any: true
-        case .le: definition.advertisement.deviceClass == nil
-        case .classic: definition.advertisement.deviceClass != nil
+        case .le: advertisement.deviceClass == nil
+        case .classic: advertisement.deviceClass != nil
         }
     }
 
@@ -77,7 +101,50 @@ final class SimulatedDevice {
         self.pairing = pairing
         attributes = SimulatedAttributes(definition.services)
         advertisement = Self.advertisement(of: definition)
+        advertisingInterval = definition.advertisingInterval
     }
 
-    deinit { rotation?.cancel() }
+    deinit { endScripts() }
+
+    /// Ends what happens to it by itself.
+    func endScripts() {
+        rotation?.cancel()
+        for script in scripts.values { script.cancel() }
+    }
+
+    /// Returns the link that its program sees as `served`. Nil if it has ended.
+    func link(_ served: CentralLink) -> SharedLink? {
+        served.isUp ? links.values.first { $0.shared.served == served }?.shared : nil
+    }
+}
+
+/// The peripherals of a radio, by their ids, and by the private addresses under which centrals know them.
+struct SimulatedDevices {
+    private var devices: [Peripheral.ID: SimulatedDevice] = [:]
+    /// The ids of peripherals, by private address.
+    private var ids: [Peripheral.ID: Peripheral.ID] = [:]
+
+    /// In order of their ids.
+    var all: [SimulatedDevice] { devices.values.sorted { $0.id.rawValue < $1.id.rawValue } }
+
+    /// The peripheral with that id or private address.
+    subscript(name: Peripheral.ID) -> SimulatedDevice? { devices[name] ?? ids[name].flatMap { devices[$0] } }
+
+    mutating func add(_ device: SimulatedDevice) { devices[device.id] = device }
+
+    /// Removes a peripheral, and returns the names that it had.
+    mutating func remove(_ device: SimulatedDevice) -> [Peripheral.ID] {
+        devices[device.id] = nil
+        guard device.hasPrivateAddress else { return [device.id] }
+        let names = ids.filter { $0.value == device.id }.map(\.key)
+        for name in names { ids[name] = nil }
+        return names + [device.id]
+    }
+
+    mutating func addName(_ name: Peripheral.ID, of device: SimulatedDevice) { ids[name] = device.id }
+
+    mutating func removeName(_ name: Peripheral.ID) { ids[name] = nil }
+
+    /// Returns the id of the peripheral with that id or private address.
+    func id(of name: Peripheral.ID) -> Peripheral.ID { ids[name] ?? name }
 }

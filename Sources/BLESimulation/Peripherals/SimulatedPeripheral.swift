@@ -77,7 +77,12 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// ```swift
     /// await device.play([(0, -50), (6, -75)])   // it is carried away
     /// ```
+    ///
+    /// Ends the former script of the strength.
+    ///
+    /// - Precondition: The times are finite, up to 10¹² s.
     public func play(_ strengths: [(seconds: Double, strength: Int)]) async {
+        checkTimes(strengths.map(\.seconds))
         radio.log(fault: "play", of: id)
         await radio.play(strengths, id)
     }

@@ -1,13 +1,5 @@
 internal import Synchronization
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#elseif canImport(Darwin)
-    internal import Darwin
-#endif
-
 /// Runs the actors of a radio, and the tasks that prefer it, one step after the other.
 ///
 /// The executor has no thread of its own: while there is work, a thread of the global executor runs it. A step that
@@ -71,9 +63,7 @@ final class RadioExecutor: SerialExecutor {
     func checkIsolated() { precondition(isCurrent, "not on the radio's executor") }
 
     /// Whether the current thread runs the work.
-    var isCurrent: Bool { thread.load(ordering: .relaxed) == Self.currentThread }
-
-    private static var currentThread: UInt { UInt(pthread_self()) }
+    var isCurrent: Bool { thread.load(ordering: .relaxed) == Platform.currentThread }
 
     /// Runs the work until there is none.
     private func run() async {
@@ -83,7 +73,7 @@ final class RadioExecutor: SerialExecutor {
 
     /// Returns false if there is no more work.
     private func runTurn(_ batch: inout [Work]) -> Bool {
-        thread.store(Self.currentThread, ordering: .relaxed)
+        thread.store(Platform.currentThread, ordering: .relaxed)
         var count = 0
         while count < Self.turn {
             let isEmpty = queue.withLock { queue in

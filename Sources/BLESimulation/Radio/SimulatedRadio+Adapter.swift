@@ -44,12 +44,16 @@ extension SimulatedRadio {
         guard isPresent != adapter(id).isPresent else { return }
         adapters[id]?.isPresent = isPresent
         if isPresent {
+            // It knows the peripherals with a bond.
+            let known = bonded(on: id)
+            for port in ports.values where port.adapter == id { port.replaceKnown(known) }
             adopt(id)
         } else {
             endEverything(Self.adapterOff, on: id)
-            for port in ports.values where port.adapter == id {
-                for peripheral in port.known { port.handle(.peripheralRemoved(peripheral)) }
-                port.known = []
+            for port in orderedPorts where port.adapter == id {
+                for peripheral in port.replaceKnown().sorted(by: { $0.rawValue < $1.rawValue }) {
+                    port.handle(.peripheralRemoved(peripheral))
+                }
             }
             forgetContent(on: id)
             if let other = present.first { move(from: id, to: other) }
@@ -84,13 +88,14 @@ extension SimulatedRadio {
 
     /// Centrals without an adapter get a new one.
     private func adopt(_ id: String) {
-        for former in adapters.keys where adapters[former]?.isPresent == false { move(from: former, to: id) }
+        for former in adapters.keys.sorted() where adapters[former]?.isPresent == false { move(from: former, to: id) }
     }
 
     private func move(from former: String, to id: String) {
-        for port in ports.values where port.adapter == former && !port.isBound {
+        let known = bonded(on: id)
+        for port in orderedPorts where port.adapter == former && !port.isBound {
             port.adapter = id
-            port.known = bonded(on: id)
+            port.replaceKnown(known)
             if isRunning { port.handle(.adapterStateChanged(state(of: id))) }
         }
     }
@@ -118,16 +123,15 @@ extension SimulatedRadio {
 
     func isOn(_ port: Int) -> Bool { adapterState(port) == .poweredOn }
 
-    func checkReady(_ port: Int) throws(BLEError) { try check(adapterState(port)) }
+    func checkReady(_ port: Int) throws(BLEError) { try Self.check(adapterState(port)) }
 
-    func checkReady(host id: DeviceID) throws(BLEError) { try check(adapterState(ofHost: id)) }
-
-    private func check(_ state: AdapterState) throws(BLEError) {
+    /// Throws if an adapter in that state is not ready.
+    static func check(_ state: AdapterState) throws(BLEError) {
         switch state {
         case .poweredOn: return
-        case .poweredOff: throw Self.poweredOff
-        case .unavailable: throw Self.absent
-        case .resetting: throw Self.lost
+        case .poweredOff: throw poweredOff
+        case .unavailable: throw absent
+        case .resetting: throw lost
         }
     }
 
@@ -153,38 +157,35 @@ extension SimulatedRadio {
     func endEverything(_ error: BLEError, on id: String? = nil) {
         func isAffected(_ port: Int?) -> Bool { id == nil || port.flatMap { ports[$0]?.adapter } == id }
         if !isRunning { forgetContent() }
-        let affected = ports.values.filter { id == nil || $0.adapter == id }
-        for port in affected {
+        let known = isRunning ? [:] : Dictionary(uniqueKeysWithValues: adapters.keys.map { ($0, bonded(on: $0)) })
+        for port in orderedPorts where isAffected(port.number) {
             setFilter(nil, of: port)
-            if !isRunning { port.known = bonded(on: port.adapter) }
+            if !isRunning { port.replaceKnown(known[port.adapter] ?? []) }
         }
         let obstacle = !isRunning ? Self.lost : id.map { state(of: $0) } == .unavailable ? Self.absent : Self.poweredOff
         failPending(obstacle) { isAffected($0.port) }
-        for device in peripherals.all {
-            let peripheral = device.id
+        for device in linkedDevices {
             // A host's links end with its own adapter, too.
-            let isOfHost = id != nil && hosts[peripheral]?.adapter == id
-            for link in device.links.values where isAffected(link.port) || isOfHost {
-                endLink(peripheral, link.port, error)
-            }
-            updateAdvertising(peripheral)
+            let isOfHost = id != nil && hosts[device.id]?.adapter == id
+            endLinks(device, error) { isAffected($0.port) || isOfHost }
         }
         // Those of links have failed with the links.
         failPauses(obstacle) { pause in
-            pause.port == nil && pause.peripheral.flatMap { hosts[$0] } != nil
-                ? id == nil || pause.peripheral.flatMap { hosts[$0]?.adapter } == id : isAffected(pause.port)
+            let host = pause.place.peripheral.flatMap { hosts[$0] }
+            guard pause.place.port == nil, let host else { return isAffected(pause.place.port) }
+            return id == nil || host.adapter == id
         }
     }
 
     func announce(_ event: CentralBackendEvent) {
-        for port in ports.values { port.handle(event) }
+        for port in orderedPorts { port.handle(event) }
         announceToHosts(event, of: nil)
     }
 
     func announceState(of id: String) {
         let state = state(of: id)
         logger.debug("simulated adapter", metadata: ["adapter": "\(id)", "state": "\(state)"])
-        for port in ports.values where port.adapter == id { port.handle(.adapterStateChanged(state)) }
+        for port in orderedPorts where port.adapter == id { port.handle(.adapterStateChanged(state)) }
         announceToHosts(.adapterStateChanged(state), of: id)
     }
 

@@ -18,13 +18,12 @@ extension SimulatedRadio {
     /// Starts or stops advertising.
     ///
     /// - Parameter anew: whether a peripheral that advertises already does so again at once.
-    func updateAdvertising(_ id: Peripheral.ID, anew: Bool = false) {
-        guard let device = peripherals[id] else { return }
+    func updateAdvertising(_ device: SimulatedDevice, anew: Bool = false) {
         let should = device.isAdvertising && device.hasRoom && isRunning && !scanners.isEmpty
         if !should || anew { endAdvertising(device) }
         guard should, device.next == nil else { return }
         let now = time.now()
-        device.next = schedule.add(now, device)
+        device.next = schedule.add(now.attoseconds, device)
         if pacer.map({ now < $0.deadline }) ?? true { startPacer(now) }
     }
 
@@ -33,6 +32,13 @@ extension SimulatedRadio {
         device.next = nil
         schedule.remove(number)
         guard schedule.count == 0 else { return }
+        pacer?.task.cancel()
+        pacer = nil
+    }
+
+    /// Ends all advertising: no central scans.
+    func endAdvertising() {
+        for device in schedule.takeDue(at: .max) { device.next = nil }
         pacer?.task.cancel()
         pacer = nil
     }
@@ -51,12 +57,12 @@ extension SimulatedRadio {
     private func advertiseDue() async -> Duration? {
         while !Task.isCancelled {
             let now = time.now()
-            for device in schedule.takeDue(at: now, limit: Self.turn) where device.next != nil {
+            for device in schedule.takeDue(at: now.attoseconds, limit: Self.turn) where device.next != nil {
                 device.next = schedule.add(
-                    now + device.definition.advertisingInterval + device.air.advertisingDelay(), device)
+                    (now + device.advertisingInterval + device.air.advertisingDelay()).attoseconds, device)
                 advertise(device)
             }
-            guard let next = schedule.next else {
+            guard let next = schedule.next.map(Duration.init(attoseconds:)) else {
                 pacer = nil
                 return nil
             }
@@ -75,16 +81,20 @@ extension SimulatedRadio {
         let disturbances = disturbances(of: .advertisement, at: device.id)
         if disturbances.first?.isLoss == true { return }
         guard !disturbances.isEmpty else { return deliver(device) }
-        Task.immediate { await self.advertise(device, disturbances) }
+        let place = Place(peripheral: device.id)
+        guard let course = try? begin(disturbances.prefix { !$0.isLoss }, at: place) else { return }
+        device.isAdvertisementHeld = true
+        Task.immediate { await self.advertise(device, course, disturbances) }
     }
 
-    private func advertise(_ device: SimulatedDevice, _ disturbances: [FaultPlan.Disturbance]) async {
-        device.isAdvertisementHeld = true
+    private func advertise(
+        _ device: SimulatedDevice, _ course: Course, _ disturbances: [FaultPlan.Disturbance]
+    ) async {
         defer { device.isAdvertisementHeld = false }
         // It may have stopped to advertise meanwhile.
-        guard (try? await endure(disturbances.prefix { !$0.isLoss }, at: device.id, nil)) != nil, device.next != nil,
-            !disturbances.contains(where: \.isLoss)
-        else { return }
+        guard (try? await endure(course)) != nil, device.next != nil, !disturbances.contains(where: \.isLoss) else {
+            return
+        }
         for _ in 0...disturbances.count(where: \.isDuplicate) { deliver(device) }
     }
 
@@ -97,7 +107,7 @@ extension SimulatedRadio {
             guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
-            port.known.insert(name)
+            port.learn(name, of: device)
             if isTracing { trace(advertisement, from: name, to: port.number) }
             port.handle(.advertisementReceived(name, advertisement))
         }

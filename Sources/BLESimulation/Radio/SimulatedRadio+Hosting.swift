@@ -2,6 +2,12 @@ internal import BLE
 
 /// This machine as a peripheral of the radio, for ``BLE/PeripheralHost``.
 extension SimulatedRadio {
+    /// A host's access to the radio.
+    struct Host {
+        let adapter: String
+        let handle: @Sendable (PeripheralBackendEvent) -> Void
+    }
+
     /// The number of centrals that can be connected to a host, as with many controllers.
     private static let hostedLinks = 8
 
@@ -22,6 +28,11 @@ extension SimulatedRadio {
         return id
     }
 
+    /// The peripherals of this radio's hosts, in order of their ids, for a test that disturbs them.
+    public var hostedPeripherals: [SimulatedPeripheral] {
+        hosts.keys.sorted { $0.rawValue < $1.rawValue }.map { SimulatedPeripheral(id: $0, radio: self) }
+    }
+
     /// Removes the peripheral of a host.
     func closeHost(_ id: DeviceID) {
         hosts[id] = nil
@@ -38,11 +49,10 @@ extension SimulatedRadio {
             former.services.filter(present.contains).flatMap(\.characteristics).map(\.handle))
         peripherals[id]?.definition.services = services
         peripherals[id]?.attributes = attributes
-        for link in device.links.values.sorted(by: { $0.number < $1.number }) {
+        for link in device.orderedLinks {
             let ended = link.subscriptions.filter { !unchanged.contains($0.key) }.sorted { $0.key < $1.key }
             for (handle, subscription) in ended {
-                link.subscriptions[handle] = nil
-                subscription.task?.cancel()
+                endSubscription(handle, subscription.run, link, device)
                 subscription.drain()
             }
             for name in names(of: device, link) {
@@ -66,15 +76,26 @@ extension SimulatedRadio {
 
     /// Ends the link of a central to a host's peripheral.
     func disconnectCentral(_ central: DeviceID, from id: DeviceID) {
-        guard let link = peripherals[id]?.links.values.first(where: { Self.central($0.port) == central }) else {
-            return
-        }
-        endLink(id, link.port, BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote))
+        guard let device = peripherals[id] else { return }
+        let ended = BLEError(.disconnected, "the peripheral ended the link", disconnectReason: .remote)
+        endLinks(device, ended) { Self.central($0.port) == central }
     }
 
-    /// The port of a central that has a link to a host. Nil if there is none.
-    func port(of central: DeviceID, at id: DeviceID?) -> Int? {
-        id.flatMap { peripherals[$0] }?.links.keys.first { Self.central($0) == central }
+    /// Returns where a request of a central to a host happens. Nil if there is no link.
+    private func place(of central: DeviceID, at id: DeviceID) -> Place? {
+        let port = peripherals[id]?.links.keys.first { Self.central($0) == central }
+        return port.map { place(id, $0) }
+    }
+
+    /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
+    func admitRequest(of central: DeviceID, at id: DeviceID) async throws(BLEError) -> Bool {
+        // Without a link, there is nobody to answer.
+        guard let place = place(of: central, at: id) else { throw BLEError(ATTError.unlikelyError) }
+        return try await admit(.request, at: place)
+    }
+
+    func loseLink(of central: DeviceID, at id: DeviceID) {
+        if let place = place(of: central, at: id) { loseLink(at: place) }
     }
 
     /// Reports a link to the host of the peripheral, if it has one.
@@ -87,7 +108,8 @@ extension SimulatedRadio {
     ///
     /// - Parameter adapter: nil for the hosts of all.
     func announceToHosts(_ event: CentralBackendEvent, of adapter: String?) {
-        for (id, host) in hosts where adapter == nil || host.adapter == adapter {
+        for (id, host) in hosts.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where adapter == nil || host.adapter == adapter {
             let handle = host.handle
             switch event {
             case .adapterStateChanged(let state):

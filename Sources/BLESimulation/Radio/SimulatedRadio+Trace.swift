@@ -76,7 +76,7 @@ extension SimulatedBackend {
         let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
         let value = try await crossed(kind, peripheral, body)
         guard losesLink else { return value }
-        await radio.loseLink(peripheral, port)
+        await radio.loseLink(of: port, to: peripheral)
         // Nobody waits for an answer over the link.
         if kind == .connect || kind == .disconnect { return value }
         throw SimulatedRadio.linkLost
@@ -87,10 +87,13 @@ extension SimulatedBackend {
         _ kind: SimulatedEvent.Kind, _ peripheral: Peripheral.ID, _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard [.discover, .read, .write, .subscribe, .pair].contains(kind) else { return try await body() }
-        try await radio.cross(peripheral, port)
+        let link = try await radio.cross(peripheral, port)
         let answer: Result<Value, BLEError>
         do throws(BLEError) { answer = .success(try await body()) } catch { answer = .failure(error) }
-        try await radio.cross(peripheral, port)
+        if let link, try await radio.cross(peripheral, port, over: link) == nil {
+            // The link has ended. An answer is lost; an error tells why.
+            if case .success = answer { throw SimulatedRadio.linkLost }
+        }
         return try answer.get()
     }
 

@@ -92,6 +92,46 @@ import Testing
         }
     }
 
+    @Test func `a fault of one characteristic does not count requests of others`() async throws {
+        try await peripheral.connect()
+        let fault = await device.fail(.read(of: Self.level), .next(1), with: .insufficientResources)
+        _ = try await peripheral.read(Self.alarm)
+        _ = try await peripheral.readDescriptor(BluetoothUUID(0x2902), of: Self.level.key)
+        #expect(await fault.count == 0)
+        let error = await expectError(.attributeError) { try await peripheral.read(Self.level) }
+        #expect(error?.attError == .insufficientResources)
+        #expect(await fault.count == 1)
+        #expect(try await peripheral.read(Self.level) == 7)
+    }
+
+    @Test func `a link is lost after a write without response has been carried out`() async throws {
+        let command = Characteristic<UInt8>(BluetoothUUID(0xFF03), service: BluetoothUUID(0xFF00))
+        let written = SharedValue<[[UInt8]]>([])
+        let (peripheral, device) = try await world.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00),
+                        characteristics: [
+                            CharacteristicDefinition(
+                                command.uuid, [.writeWithoutResponse],
+                                onWrite: { value, _ in written.change { $0.append(value) } })
+                        ])
+                ]))
+        try await peripheral.connect()
+        await device.dropLink(after: .write, .next(1))
+        // The call may see the end of the link.
+        _ = await Result { try await peripheral.write(1, to: command, type: .withoutResponse) }
+        await until { await !device.isConnected }
+        #expect(written.value == [[1]])
+        try await peripheral.connect()
+        await device.dropLink(before: .write, .next(1))
+        _ = await Result { try await peripheral.write(2, to: command, type: .withoutResponse) }
+        await until { await !device.isConnected }
+        #expect(written.value == [[1]])
+    }
+
     @Test func `requests fail with the given error, as often as given`() async throws {
         try await peripheral.connect()
         let fault = await device.fail(.read(of: Self.level), .next(2), with: .insufficientResources)
@@ -287,15 +327,5 @@ import Testing
         await world.radio.removeFaults()
         #expect(try await peripheral.read(Self.level) == 7)
         try await peripheral.write(1, to: Self.level)
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
-    }
-
-    fileprivate var failure: (any Error)? {
-        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -63,4 +63,41 @@ import Testing
             _ = values
         }
     }
+
+    @Test(arguments: [SimulatedEvent.register, .advertise])
+    func `an adapter that goes off as a call of the host is held fails the call`(_ event: SimulatedEvent) async throws {
+        let radio = radio
+        await radio.hold(
+            event,
+            .while {
+                // Has its turn before the call that is being decided about goes on.
+                Task(executorPreference: radio.taskExecutor) { await radio.setPowered(false) }
+                return true
+            })
+        await expectError(.poweredOff) { try await host.serve(definition) }
+    }
+
+    @Test func `values reach centrals in the order in which they have subscribed`() async throws {
+        try await host.withServed(definition) { served in
+            let order = SharedValue<[Int]>([])
+            var centrals: [Central] = []
+            var readers: [Task<Void, any Error>] = []
+            for number in 0..<6 {
+                let central = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
+                centrals.append(central)
+                let values = try await central.find().notifications(Self.level)
+                let reader = Task(executorPreference: radio.taskExecutor) {
+                    for try await _ in values { order.change { $0.append(number) } }
+                }
+                readers.append(reader)
+            }
+            for count in 1...5 {
+                try await served.indicate(9, from: Self.level)
+                try await order.until { $0.count == 6 * count }
+            }
+            #expect(order.value == (1...5).flatMap { _ in 0..<6 })
+            for central in centrals { await central.shutDown() }
+            for reader in readers { _ = await reader.result }
+        }
+    }
 }

@@ -23,9 +23,10 @@ extension SimulatedRadio {
         guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
         let (ours, theirs) = SimulatedChannelTransport.pair(
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
-        peripherals[id]?.links[port]?.channels.removeAll { $0.isClosed }
-        peripherals[id]?.links[port]?.channels.append(ours)
-        listener.accept(theirs, peripherals[id]?.links[port]?.shared.central ?? Self.central(port))
+        let link = peripherals[id]?.links[port]
+        link?.channels.removeAll { $0.isClosed }
+        link?.channels.append(ours)
+        listener.accept(theirs, link?.shared.central ?? Self.central(port))
         return ours
     }
 

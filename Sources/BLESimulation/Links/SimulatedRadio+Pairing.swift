@@ -11,8 +11,8 @@ struct SimulatedRecord {
     var bond: SimulatedBond?
     /// The address under which it was paired. Nil for its identity address.
     var name: Peripheral.ID?
-    /// Whether it has received the scan response.
-    var hasScanResponse = false
+    /// The scan response that it has received.
+    var scanResponse: Advertisement?
     /// Whether the peripheral has lost its half of the bond.
     var isBondLost = false
     var isTrusted = false
@@ -29,14 +29,15 @@ extension SimulatedRadio {
         try checkReady(port)
         guard record(of: id, port).bond == nil else { throw .alreadyPaired }
         let device = try device(id, port)
-        guard device.links[port]?.shared.isPairing == false else {
+        guard let link = device.links[port], !link.shared.isPairing else {
             throw BLEError(.busy, "another pairing is in progress")
         }
         let method = device.pairing
+        link.shared.isPairing = true
         do throws(BLEError) {
-            try await runPairing(id, port, isRequested: true)
+            try await runPairing(id, device, link, isRequested: true)
         } catch {
-            if case .rejected = method { endLink(id, port, Self.authenticationFailed) }
+            if case .rejected = method { endLink(device, link.shared, Self.authenticationFailed) }
             throw error
         }
     }
@@ -46,23 +47,25 @@ extension SimulatedRadio {
     /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without
     /// a call to `pair`.
     func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
-        guard let link = try device(id, port).links[port]?.shared, link.security < security else { return }
+        let device = try device(id, port)
+        guard let link = device.links[port], link.shared.security < security else { return }
         if record(of: id, port).bond != nil {
             // The bond is not secure enough, and BlueZ does not replace it: the link stalls.
-            guard link.security == .open else { try await stall(id, port) }
+            guard link.shared.security == .open else { try await stall(id, port) }
             // The peripheral has lost its half of the bond.
             throw BLEError(.insufficientEncryption)
         }
-        if link.isPairing {
-            try await onLink(id, port) { await self.waitForPairingEnd(id, port) }
+        if link.shared.isPairing {
+            try await waitForPairingEnd(link)
         } else {
+            link.shared.isPairing = true
             do throws(BLEError) {
-                try await runPairing(id, port, isRequested: false)
+                try await runPairing(id, device, link, isRequested: false)
             } catch {
-                try await handlePairingFailure(error, id, port)
+                try await handlePairingFailure(error, id, device, link)
             }
         }
-        guard let reached = try device(id, port).links[port]?.shared.security, reached >= security else {
+        guard let reached = try self.device(id, port).links[port]?.shared.security, reached >= security else {
             throw BLEError(.insufficientAuthentication)
         }
     }
@@ -70,20 +73,26 @@ extension SimulatedRadio {
     /// Handles the failure of a pairing that an operation has started. A refusal on either side ends the link
     /// immediately. Otherwise the link stalls.
     private func handlePairingFailure(
-        _ error: BLEError, _ id: Peripheral.ID, _ port: Int
+        _ error: BLEError, _ id: Peripheral.ID, _ device: SimulatedDevice, _ link: SimulatedLink
     ) async throws(BLEError) {
         switch error.code {
         case .cancelled, .disconnected: throw error
         case .pairingRequired:
-            Task { self.endLink(id, port, error) }
+            // The operation fails before the link ends.
+            let (served, own) = (link.shared.served, device.id)
+            Task { self.endLink(served, own, error) }
             throw error
         default:
-            if case .rejected? = peripherals[id]?.pairing {
-                endLink(id, port, Self.authenticationFailed)
+            if case .rejected = device.pairing {
+                endLink(device, link.shared, Self.authenticationFailed)
                 throw Self.authenticationFailed
             }
-            try await stall(id, port)
+            try await stall(id, link.port)
         }
+    }
+
+    private func endLink(_ served: CentralLink, _ id: Peripheral.ID, _ error: BLEError) {
+        if let device = peripherals[id], let link = device.link(served) { endLink(device, link, error) }
     }
 
     /// Waits until the link ends or the caller gives up, because BlueZ sends nothing on a link that it could not
@@ -93,44 +102,49 @@ extension SimulatedRadio {
         throw Self.authenticationFailed
     }
 
-    /// Runs a pairing until it ends, the link ends, or the caller gives up.
-    private func runPairing(_ id: Peripheral.ID, _ port: Int, isRequested: Bool) async throws(BLEError) {
-        guard let agent = ports[port]?.pairing, let method = peripherals[id]?.pairing else { return }
-        guard let link = peripherals[id]?.links[port]?.shared else { return }
-        link.isPairing = true
+    /// Runs a pairing until it ends, the link ends, or the caller gives up. The caller has set `isPairing`, in the step
+    /// in which it has decided to pair.
+    private func runPairing(
+        _ id: Peripheral.ID, _ device: SimulatedDevice, _ link: SimulatedLink, isRequested: Bool
+    ) async throws(BLEError) {
+        let (port, shared, method) = (link.port, link.shared, device.pairing)
         defer {
-            link.isPairing = false
-            for waiter in link.pairingWaiters { waiter.deliver(.success(())) }
-            link.pairingWaiters = []
+            shared.isPairing = false
+            for waiter in shared.pairingWaiters { waiter.deliver(.success(())) }
+            shared.pairingWaiters = []
             ports[port]?.handle(.pairingEnded(id))
         }
+        guard let central = ports[port] else { throw .shutDown }
+        let (agent, adapter) = (central.pairing, central.adapter)
         guard let capability = agent.capability() else {
             throw .pairingFailed("there is no user on this side to confirm it")
         }
         let security: AttributeSecurity
         do throws(BLEError) {
-            security = try await onLink(id, port) { @concurrent [clock] () throws(BLEError) in
+            security = try await onLink(link, device) { @concurrent [clock] () throws(BLEError) in
                 try await Self.negotiate(id, method, capability, agent, isRequested: isRequested, clock)
             }
         } catch {
             // After the time limit of a pairing, the kernel ends the link.
-            if case .unanswered = method, error.code == .disconnected, peripherals[id]?.links[port]?.shared === link {
-                endLink(id, port, error)
-            }
+            if case .unanswered = method, error.code == .disconnected { endLink(device, shared, error) }
             throw error
         }
-        peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].bond = SimulatedBond(security: security)
-        peripherals[id]?.records[adapter(of: port)]?.isBondLost = false
-        peripherals[id]?.records[adapter(of: port)]?.name = peripherals[id]?.links[port]?.name
-        link.security = security
+        var record = device.records[adapter] ?? SimulatedRecord()
+        (record.bond, record.isBondLost, record.name) = (SimulatedBond(security: security), false, link.name)
+        device.records[adapter] = record
+        shared.security = security
+        // The identity address may be what another central waits for.
+        linkPending(device.id)
     }
 
     /// Returns when the pairing on the link has ended.
-    private func waitForPairingEnd(_ id: Peripheral.ID, _ port: Int) async {
-        guard let link = peripherals[id]?.links[port]?.shared, link.isPairing else { return }
+    private func waitForPairingEnd(_ link: SimulatedLink) async throws(BLEError) {
         let outcome = Outcome<Void>()
-        link.pairingWaiters.append(outcome)
-        try? await outcome.wait()
+        link.shared.pairingWaiters.append(outcome)
+        let token = number()
+        link.operations[token] = { outcome.deliver(.failure($0)) }
+        defer { link.operations[token] = nil }
+        try await outcome.wait()
     }
 
     /// Prompts the users on both sides, and returns the resulting security.
@@ -174,16 +188,25 @@ extension SimulatedRadio {
         return .authenticated
     }
 
-    /// Runs work on a link until the work or the link ends, or the caller gives up.
+    /// Runs work on a central's link until the work or the link ends, or the caller gives up.
     func onLink<Value: Sendable>(
         _ id: Peripheral.ID, _ port: Int, executor: (any TaskExecutor)? = nil,
         _ work: @escaping @Sendable () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
-        guard peripherals[id]?.links[port] != nil else { throw Self.noLink }
+        guard let device = peripherals[id], let link = device.links[port] else { throw Self.noLink }
+        return try await onLink(link, device, executor: executor, work)
+    }
+
+    private func onLink<Value: Sendable>(
+        _ link: SimulatedLink, _ device: SimulatedDevice, executor: (any TaskExecutor)? = nil,
+        _ work: @escaping @Sendable () async throws(BLEError) -> Value
+    ) async throws(BLEError) -> Value {
+        // It may have ended before this call had its turn.
+        guard device.links[link.port] === link else { throw Self.noLink }
         let outcome = Outcome<Value>()
         let token = number()
-        peripherals[id]?.links[port]?.operations[token] = { outcome.deliver(.failure($0)) }
-        defer { peripherals[id]?.links[port]?.operations[token] = nil }
+        link.operations[token] = { outcome.deliver(.failure($0)) }
+        defer { link.operations[token] = nil }
         return try await outcome.race(executor: executor, work)
     }
 
@@ -200,16 +223,14 @@ extension SimulatedRadio {
     func unpair(_ id: Peripheral.ID, _ port: Int) throws(BLEError) {
         try checkReady(port)
         guard let device = peripherals[id], let adapter = ports[port]?.adapter else { return }
-        for link in device.links.values where ports[link.port]?.adapter == adapter {
-            endLink(id, link.port, BLEError(.disconnected, "the link was ended by a call to unpair"))
-        }
+        endLinks(device, on: adapter, BLEError(.disconnected, "the link was ended by a call to unpair"))
         let name = name(of: device, on: adapter)
         device.records[adapter] = nil
-        for port in ports.values where port.adapter == adapter && port.known.remove(name) != nil {
+        for port in orderedPorts where port.adapter == adapter && !port.forget([name]).isEmpty {
             port.handle(.peripheralRemoved(name))
         }
         removeNameIfUnused(name, of: device)
-        updateAdvertising(id, anew: true)
+        updateAdvertising(device, anew: true)
     }
 
     func pairingState(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> PairingState {
@@ -226,12 +247,18 @@ extension SimulatedRadio {
 
     func set(_ setting: PeripheralSetting, _ value: Bool, _ id: Peripheral.ID, _ port: Int) throws(BLEError) {
         _ = try pairingState(id, port)
+        guard let device = peripherals[id] else { return }
+        let adapter = adapter(of: port)
         switch setting {
-        case .trusted: peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].isTrusted = value
+        case .trusted: device.records[adapter, default: SimulatedRecord()].isTrusted = value
         case .blocked:
-            peripherals[id]?.records[adapter(of: port), default: SimulatedRecord()].isBlocked = value
+            device.records[adapter, default: SimulatedRecord()].isBlocked = value
             if value {
-                endLink(id, port, BLEError(.disconnected, "the link was ended: the peripheral is blocked"))
+                // Of all centrals of the adapter: bluetoothd blocks the device, not a client's use of it.
+                let blocked = BLEError(.disconnected, "the link was ended: the peripheral is blocked")
+                endLinks(device, on: adapter, blocked)
+            } else {
+                linkPending(device.id)
             }
         }
     }

@@ -1,0 +1,111 @@
+internal import BLE
+internal import Waiting
+
+/// A link of an adapter to a simulated peripheral, which all centrals on the adapter use, as bluetoothd's clients do.
+final class SharedLink {
+    /// The link as the peripheral's program sees it.
+    let served = CentralLink()
+    /// The port of the central that has made it.
+    let maker: Int
+    /// The number of links that the peripheral had before.
+    let ordinal: Int
+    /// The current security of the link.
+    var security: AttributeSecurity
+    var isPairing = false
+    /// The waits for the end of the pairing.
+    var pairingWaiters: [Outcome<Void>] = []
+    /// The connection events. Nil if there were none yet.
+    var events: ConnectionEvents?
+    var eventTask: Task<Void, Never>?
+    /// Runs what a test does on each link.
+    var script: Task<Void, Never>?
+    /// What crosses the link at the next event.
+    var crossing: [Outcome<Void>] = []
+    /// The running handlers of writes without response, which go on when their central leaves the link to others.
+    var commands: [Int: Task<Void, Never>] = [:]
+    /// The channels for writes, by their numbers.
+    var writers: [Int: SimulatedWriter] = [:]
+
+    /// The address of the central that the peripheral sees.
+    var central: DeviceID { SimulatedRadio.central(maker) }
+
+    init(maker: Int, ordinal: Int, security: AttributeSecurity) {
+        (self.maker, self.ordinal, self.security) = (maker, ordinal, security)
+    }
+
+    /// Returns the open channel for writes to a characteristic, of any central on the adapter.
+    func writer(to handle: UInt16) -> SimulatedWriter? {
+        writers.values.first { $0.handle == handle && !$0.channel.isClosed }
+    }
+}
+
+/// A central's use of a link to a simulated peripheral.
+final class SimulatedLink {
+    let number: Int
+    /// What it has in common with the links of other centrals on the adapter.
+    let shared: SharedLink
+    let port: Int
+    /// The id by which the central has connected to the peripheral.
+    let name: Peripheral.ID
+    /// The pending operations, which fail when the link ends.
+    var operations: [Int: (BLEError) -> Void] = [:]
+    var subscriptions: [UInt16: SimulatedSubscription] = [:]
+    /// The values on their way, if one of them is disturbed or waits for a connection event.
+    var outgoing = Fifo<OutgoingValue>()
+    /// Whether a value of ``outgoing`` is being sent.
+    var isSending = false
+    /// The indications that were lost.
+    var unanswered: [SimulatedIndication] = []
+    /// The central's ends of L2CAP channels.
+    var channels: [SimulatedChannelTransport] = []
+
+    init(number: Int, port: Int, name: Peripheral.ID, shared: SharedLink) {
+        self.number = number
+        self.port = port
+        self.name = name
+        self.shared = shared
+    }
+}
+
+/// A central's channel for writes to a characteristic.
+final class SimulatedWriter {
+    let handle: UInt16
+    /// The port of the central.
+    let port: Int
+    let channel: SimulatedSink
+    /// Sends the packets to the peripheral, one after the other.
+    var task: Task<Void, Never>?
+
+    init(_ handle: UInt16, port: Int, channel: SimulatedSink) {
+        (self.handle, self.port, self.channel) = (handle, port, channel)
+    }
+}
+
+/// A value on its way to a central, behind one that is disturbed or waits.
+struct OutgoingValue {
+    let value: [UInt8]
+    let handle: UInt16
+    let disturbances: [FaultPlan.Disturbance]
+    /// Its arrival over the link. Nil if it has no connection events.
+    let crossing: Outcome<Void>?
+    /// Nil for a notification.
+    let indication: SimulatedIndication?
+}
+
+/// An indicated value on its way to the centrals of an adapter. It is over when it has arrived at, or was lost to, all
+/// of them, and fails if it has arrived at none.
+final class SimulatedIndication {
+    let outcome = Outcome<Void>()
+    private var remaining: Int
+    private var hasArrived = false
+
+    /// - Parameter count: the number of centrals.
+    init(count: Int) { remaining = count }
+
+    /// Records what has become of it at one of the centrals.
+    func end(_ result: Result<Void, BLEError>) {
+        remaining -= 1
+        if case .success = result { hasArrived = true }
+        if remaining == 0 { outcome.deliver(hasArrived ? .success(()) : result) }
+    }
+}

@@ -1,0 +1,223 @@
+internal import BLE
+internal import Waiting
+
+extension SimulatedRadio {
+    // MARK: Attributes
+
+    func database(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> GATTDatabase {
+        let database = try device(id, port).attributes.database
+        peripherals[id]?.isDiscovered = true
+        return database
+    }
+
+    func attMTU(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
+        try device(id, port).attMTU
+    }
+
+    func signalStrength(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> Int {
+        guard let strength = try device(id, port).signalStrength else {
+            throw BLEError(
+                .notSupported, "the signal strength of links is not known", isRetryable: false,
+                remedy: "Set it: setSignalStrength(-50).")
+        }
+        return strength
+    }
+
+    func systemProperties(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> [String: SystemValue] {
+        guard let device = peripherals[id] else {
+            throw BLEError(.peripheralNotFound, "the radio does not have the peripheral \(id)")
+        }
+        let record = record(of: id, port)
+        let advertisement = content(of: device, on: adapter(of: port))
+        var properties: [String: SystemValue] = [
+            "Address": .text((record.bond == nil ? id : device.id).rawValue),
+            "Connected": .boolean(isLinked(device, as: id, port)),
+            "Paired": .boolean(record.bond != nil), "Trusted": .boolean(record.isTrusted),
+            "Blocked": .boolean(record.isBlocked),
+            "UUIDs": .list(device.services(besides: advertisement.serviceUUIDs).sorted().map { .text($0.description) }),
+        ]
+        properties["Name"] = advertisement.localName.map { .text($0) }
+        properties["RSSI"] =
+            !isLinked(device, as: id, port) ? advertisement.rssi.map { .integer($0) } : nil
+        return properties
+    }
+
+    func setSignalStrength(_ strength: Int?, _ id: Peripheral.ID) {
+        peripherals[id]?.signalStrength = strength
+    }
+
+    private func characteristic(
+        _ attribute: AttributeID, _ port: Int
+    ) throws(BLEError) -> SimulatedAttributes.Attribute {
+        let device = try device(attribute.peripheral, port)
+        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        return characteristic
+    }
+
+    func read(_ attribute: AttributeID, offset: Int, _ port: Int) async throws(BLEError) -> [UInt8] {
+        let characteristic = try characteristic(attribute, port)
+        guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
+        try await secure(attribute.peripheral, characteristic.definition.security, port)
+        let request = try request(attribute.peripheral, port, offset: offset)
+        if let authorize = characteristic.definition.authorize {
+            try await operate(attribute.peripheral, port) { () throws(ATTError) in try await authorize(.read, request) }
+        }
+        // The characteristic may have changed meanwhile.
+        let current = try self.characteristic(attribute, port)
+        let value = try await value(of: current, attribute.peripheral, request, port)
+        guard offset > 0 else { return value }
+        // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
+        guard offset <= value.count else { throw BLEError(.invalidOffset) }
+        guard value.count >= (try device(attribute.peripheral, port)).attMTU else {
+            throw BLEError(.attributeNotLong)
+        }
+        return Array(value.dropFirst(offset))
+    }
+
+    /// Returns the current value, from the handler if there is one.
+    private func value(
+        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID, _ request: AttributeRequest, _ port: Int
+    ) async throws(BLEError) -> [UInt8] {
+        guard let handler = characteristic.definition.onRead else { return characteristic.value }
+        return try await operate(id, port) { () throws(ATTError) in try await handler(request) }
+    }
+
+    /// Returns the properties of a central's request.
+    private func request(
+        _ id: Peripheral.ID, _ port: Int, offset: Int = 0, writeType: WriteType? = nil
+    ) throws(BLEError) -> AttributeRequest {
+        let device = try device(id, port)
+        return AttributeRequest(
+            central: device.links[port]?.shared.central ?? Self.central(port), transport: .le, attMTU: device.attMTU,
+            offset: offset, writeType: writeType, link: device.links[port]?.shared.served)
+    }
+
+    /// - Parameter losesLink: whether the link is lost after a write without response has been carried out.
+    func write(
+        _ value: [UInt8], to attribute: AttributeID, type: WriteType, offset: Int, _ port: Int, losesLink: Bool = false
+    ) async throws(BLEError) {
+        let characteristic = try characteristic(attribute, port)
+        let length = try self.device(attribute.peripheral, port).attMTU
+        // Such a write is refused before anything is sent.
+        if type == .withoutResponse, offset > 0 || value.count > length - 3 {
+            throw BLEError(.failed, "the write does not fit a packet")
+        }
+        let property: CharacteristicProperties = type == .withoutResponse ? .writeWithoutResponse : .write
+        guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
+        try await secure(attribute.peripheral, characteristic.definition.security, port)
+        let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
+        let device = try self.device(attribute.peripheral, port)
+        let definition = characteristic.definition
+        if let shared = device.links[port]?.shared {
+            guard shared.writer(to: attribute.handle) == nil else { throw Self.writeAcquired }
+            if type == .withoutResponse {
+                return command(value, to: attribute, definition, request, device, shared, losesLink: losesLink)
+            }
+        }
+        if let authorize = definition.authorize {
+            try await operate(attribute.peripheral, port) { () throws(ATTError) in try await authorize(.write, request)
+            }
+        }
+        var value = value
+        if offset > 0 {
+            // The characteristic may have changed meanwhile.
+            let characteristic = try self.characteristic(attribute, port)
+            let present = try await self.value(of: characteristic, attribute.peripheral, request, port)
+            guard offset <= present.count else { throw BLEError(.invalidOffset) }
+            value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
+        }
+        guard let handler = definition.onWrite else {
+            // The link may have ended.
+            return notify(value, attribute.handle, try self.device(attribute.peripheral, port))
+        }
+        let whole = value
+        try await operate(attribute.peripheral, port) { () throws(ATTError) in try await handler(whole, request) }
+    }
+
+    /// Carries out a write without response, without waiting for its handler. The end of the link cancels the handler.
+    private func command(
+        _ value: [UInt8], to attribute: AttributeID, _ definition: CharacteristicDefinition,
+        _ request: AttributeRequest, _ device: SimulatedDevice, _ link: SharedLink, losesLink: Bool
+    ) {
+        let place = Place(peripheral: device.id, link: link)
+        let crossing = crossing(device, link)
+        guard definition.onWrite != nil || definition.authorize != nil || crossing != nil else {
+            notify(value, attribute.handle, device)
+            if losesLink { loseLink(at: place) }
+            return
+        }
+        let (token, id, served) = (number(), device.id, link.served)
+        // The radio's executor keeps the order of the tasks, whatever their priorities.
+        link.commands[token] = Task(executorPreference: tasks) { [weak self] in
+            // Several steps: the command is known by its token, and the end of the link cancels it.
+            if let crossing, (try? await crossing.wait()) == nil { return }
+            try? await self?.carryOut(value, to: attribute, definition, request)
+            await self?.commandEnded(token, served, id, losesLink: losesLink)
+        }
+    }
+
+    private func commandEnded(_ token: Int, _ served: CentralLink, _ id: Peripheral.ID, losesLink: Bool) {
+        guard let link = peripherals[id]?.link(served) else { return }
+        link.commands[token] = nil
+        if losesLink { loseLink(at: Place(peripheral: id, link: link)) }
+    }
+
+    /// Performs a write without response if the definition allows it.
+    nonisolated func carryOut(
+        _ value: [UInt8], to attribute: AttributeID, _ definition: CharacteristicDefinition,
+        _ request: AttributeRequest
+    ) async throws(ATTError) {
+        try await traced(value, to: attribute, of: request.central) { () throws(ATTError) in
+            // The link may have ended before it crossed, or while the definition decided.
+            if Task.isCancelled { throw .unlikelyError }
+            try await definition.authorize?(.write, request)
+            if Task.isCancelled { throw .unlikelyError }
+            guard let handler = definition.onWrite else {
+                return await written(value, to: attribute)
+            }
+            try await handler(value, request)
+        }
+    }
+
+    /// Sets a value that was written, and notifies it to subscribers.
+    private func written(_ value: [UInt8], to attribute: AttributeID) {
+        if let device = peripherals[attribute.peripheral] { notify(value, attribute.handle, device) }
+    }
+
+    func readDescriptor(_ descriptor: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
+        guard let found = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        guard let handler = found.definition.onRead else { return found.value }
+        let request = try request(descriptor.peripheral, port)
+        return try await operate(descriptor.peripheral, port) { () throws(ATTError) in try await handler(request) }
+    }
+
+    func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) async throws(BLEError) {
+        guard let found = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
+            throw BLEError(.invalidHandle)
+        }
+        if let handler = found.definition.onWrite {
+            let request = try request(descriptor.peripheral, port, writeType: .withResponse)
+            return try await operate(descriptor.peripheral, port) { () throws(ATTError) in
+                try await handler(value, request)
+            }
+        }
+        peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
+    }
+
+    /// Runs a handler of the definition until it returns, the link ends or the caller gives up.
+    private func operate<Value: Sendable>(
+        _ id: Peripheral.ID, _ port: Int, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
+    ) async throws(BLEError) -> Value {
+        try await onLink(id, port, executor: tasks) { () throws(BLEError) in
+            do throws(ATTError) {
+                return try await handler()
+            } catch {
+                throw BLEError(error)
+            }
+        }
+    }
+}
