@@ -134,7 +134,7 @@ struct RecordingFile: Sendable {
 
 extension Recording {
     /// Writes the recording to a file, which only this user can read. A file of that name is replaced when everything
-    /// is written, or stays as it is. A pipe, a device, and what is named by a path in `/dev` or `/proc` is written into.
+    /// is written, or stays as it is. A pipe, a device, and what a path in `/dev` or `/proc` names is written into.
     ///
     /// Throws `recordingFailed`, also if the file cannot be created beside the one that it replaces.
     public func write(to path: String) throws(BLEError) { try RecordingFile.replace(path, with: lines) }
