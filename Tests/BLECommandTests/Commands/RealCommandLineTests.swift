@@ -9,10 +9,11 @@ import Testing
     .enabled(if: Guest.isHere), .serialized, .inGuest, .startsProcesses, .hangLimit)
 struct RealCommandLineTests {
     @Test func `heart-rate prints the measurements that the strap sent`() async throws {
+        // The strap counts up by one with each measurement, from 72 to 180.
+        #expect(Guest.shell("/run/bluez/peerctl reset") == 0)
         let result = try await Tool.run("heart-rate", "--json", "--count", "5")
         #expect(result.status == 0)
         let beats = try result.objects.compactMap { $0["beatsPerMinute"] as? Int }
-        // The strap counts up by one each second.
         let first = try #require(beats.first)
         #expect(beats == Array(first..<first + 5))
     }
@@ -113,6 +114,39 @@ struct RealCommandLineTests {
         #expect(Guest.shell("/run/bluez/peerctl central 1 reset") == 0)
         #expect(result.status == 0)
         #expect(result.output == "0102\n03\n")
+    }
+
+    /// The services in a line of `ble diff`, without those that an import leaves out.
+    private func services(_ line: Substring) -> Substring? {
+        guard line.contains(" discover = ") else { return nil }
+        return line.replacing(/180[01]\([^)]*\)\s/, with: "").split(separator: " discover = ").last
+    }
+
+    @Test func `a capture of the controller tells what a recording of the same session tells`() async throws {
+        let files = "/tmp/\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: files) }
+        let (capture, recording) = (files + "/session.btsnoop", files + "/session.jsonl")
+        // bluetoothd discovers only what it does not know.
+        let forget = "busctl call org.bluez /org/bluez/hci0 org.bluez.Adapter1 RemoveDevice o"
+        let device = "/org/bluez/hci0/dev_F0_F1_F2_F3_F4_F5"
+        #expect(Guest.shell("\(forget) \(device); btmon -w \(capture) >/dev/null & echo $! >/run/btmon.pid") == 0)
+        #expect(Guest.shell("until [ -s \(capture) ]; do sleep 0.1; done") == 0)
+        let session = try await Tool.run("heart-rate", "Bumble HR", "--count", "2", "--record", recording)
+        #expect(session.status == 0)
+        #expect(Guest.shell("kill -INT $(cat /run/btmon.pid)") == 0)
+        let difference = try await Tool.run("diff", recording, capture, "--ignore", "advertisements")
+        let lines = difference.output.split(separator: "\n")
+        // What has no packets, and what bluetoothd did by itself.
+        let expected = lines.filter {
+            $0.contains(
+                /^- [0-9.]+ (start|adapterState|scan|stopScan)|^\+ .* (attMTU|read 180f\/2a19|read 180a\/2a50|subscribe 180f\/2a19|unsubscribe|disconnect)/
+            )
+        }
+        let others = lines.filter { !expected.contains($0) }
+        #expect(others.count == 2, "\(others.joined(separator: "\n"))")
+        #expect(Set(others.map { services($0) }).count == 1)
+        #expect(others.first.flatMap { services($0) }?.contains("2a37[notify]/2902") == true)
     }
 
     @Test func `an interrupt leaves no link`() async throws {
