@@ -101,6 +101,22 @@ import Testing
         await world.central.shutDown()
     }
 
+    @Test func `a central with a link under one address gets no second one under another`() async throws {
+        let world = try await SimulatedWorld()
+        // The identity address was heard before it was private.
+        let (known, battery) = try await world.add(.battery())
+        let peripheral = try await world.central.find(await battery.rotateAddress())
+        let connecting = Task { try await known.connect() }
+        try await peripheral.pair()
+        try await world.run { try await connecting.value }
+        #expect(try await known.read(.batteryLevel) == 90)
+        #expect(try await peripheral.read(.batteryLevel) == 90)
+        await battery.dropLink()
+        await until { await peripheral.connectionState == .disconnected }
+        await until { await known.connectionState == .disconnected }
+        await world.central.shutDown()
+    }
+
     @Test func `a link stays as it is until it ends`() async throws {
         let world = try await SimulatedWorld()
         let (peripheral, battery) = try await world.add(.battery())

@@ -422,4 +422,14 @@ extension SimulatedRadio {
             await gauge.play(loss: [(.infinity, 0.5)], seed: 1)
         }
     }
+
+    @Test func `an interval of no length is the shortest one`() async throws {
+        let world = try await SimulatedWorld()
+        var definition = PeripheralDefinition.battery()
+        definition.advertisingInterval = .zero
+        let (peripheral, _) = try await world.add(definition)
+        await world.clock.run(for: .seconds(1))
+        #expect(try await peripheral.read(.batteryLevel) == 90)
+        await world.central.shutDown()
+    }
 }

@@ -1,4 +1,5 @@
 import BLE
+import BLEProfiles
 import BLESimulation
 import BLETestSupport
 import Testing
@@ -194,5 +195,17 @@ import Testing
         #expect(results.count { (try? $0.get()) != nil } == 1)
         await world.central.shutDown()
         await second.shutDown()
+    }
+
+    @Test func `a central that leaves during a pairing without an answer leaves the link to the other`() async throws {
+        let pair = try await SimulatedPair(.battery(), pairing: .unanswered)
+        for remote in pair.remotes { try await remote.connect() }
+        let pairing = Task { try await pair.remotes[0].pair() }
+        await pair.world.clock.sleepers(1, for: .seconds(30))
+        try await pair.remotes[0].disconnect()
+        #expect(await pairing.result.failure != nil)
+        #expect(try await pair.remotes[1].read(.batteryLevel) == 90)
+        #expect(await pair.remotes[1].connectionState == .connected)
+        await pair.shutDown()
     }
 }

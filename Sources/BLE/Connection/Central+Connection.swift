@@ -61,9 +61,9 @@ extension Central {
             ended(observation, nil)
             waitEnded(waiter, on: id) { _ in [] }
         } catch {
-            ended(observation, error.code)
             let isSearching = scanning.isSearching(id)
             let error = error.code == .timedOut && isSearching ? BLEError.notHeard(within: limit, cause: error) : error
+            ended(observation, error.code)
             let obstacle = links[id]?.obstacle ?? adapter.obstacle
             waitEnded(waiter, on: id, abandon)
             throw error.waiting(for: obstacle).at(id)

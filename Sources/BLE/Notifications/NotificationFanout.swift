@@ -22,6 +22,10 @@ final class NotificationFanout: Sendable {
 
     private let readers = Mutex<[Reader]>([])
 
+    /// The readers at this moment. Values are passed to them outside of the lock, because a reader that misses one may
+    /// be counted by the program's code.
+    private var present: [Reader] { readers.withLock(\.self) }
+
     var isEmpty: Bool { readers.withLock { $0.isEmpty } }
 
     func add(_ token: Int, _ producer: Producer, pausesSocket: Bool = false) {
@@ -33,34 +37,28 @@ final class NotificationFanout: Sendable {
     }
 
     func deliver(_ value: [UInt8]) {
-        readers.withLock { readers in
-            for reader in readers { reader.producer.yield(.value(value)) }
-        }
+        for reader in present { reader.producer.yield(.value(value)) }
     }
 
     /// Delivers a value from a channel to all readers. Returns false if the channel must then wait until a reader has
     /// room.
     func offer(_ value: [UInt8]) -> Bool {
-        readers.withLock { readers in
-            var hasRoom = true
-            for reader in readers {
-                if !reader.pausesSocket {
-                    reader.producer.yield(.value(value))
-                } else if !reader.producer.offer(.value(value)) {
-                    hasRoom = false
-                }
+        var hasRoom = true
+        for reader in present {
+            if !reader.pausesSocket {
+                reader.producer.yield(.value(value))
+            } else if !reader.producer.offer(.value(value)) {
+                hasRoom = false
             }
-            return hasRoom
         }
+        return hasRoom
     }
 
     /// Whether every reader that the channel waits for has room.
     var hasRoom: Bool { readers.withLock { $0.allSatisfy { !$0.pausesSocket || $0.producer.hasRoom } } }
 
     func interrupt(_ error: BLEError) {
-        readers.withLock { readers in
-            for reader in readers { reader.producer.yield(.gap(error)) }
-        }
+        for reader in present { reader.producer.yield(.gap(error)) }
     }
 
     func finish(_ error: BLEError) {

@@ -2,7 +2,8 @@
 public struct CentralStatistics: Hashable, Sendable {
     /// The number of advertisements that the system has reported to this central.
     public internal(set) var advertisementCount = 0
-    /// The number of links that have been established.
+    /// The number of links that have been established, with their services discovered. One that ends before that counts
+    /// as a failed `connect` or `reconnect`.
     public internal(set) var linkCount = 0
     /// The number of links that are up, with their services discovered.
     public internal(set) var connectedCount = 0
@@ -11,7 +12,8 @@ public struct CentralStatistics: Hashable, Sendable {
     /// The numbers of maintained links that were lost and have been reestablished, by the reason of the loss. Of more
     /// than 64 reasons, the others count as `unknown`.
     public internal(set) var reconnectCounts: [DisconnectReason: Int] = [:]
-    /// The number of values that streams of notifications have dropped because their readers were slow.
+    /// The number of values and gap markers that streams of notifications have dropped because their readers were slow.
+    /// Those of declared values do not count.
     public internal(set) var droppedValueCount = 0
     /// The number of events that scans have dropped because their readers were slow.
     public internal(set) var droppedDiscoveryCount = 0
@@ -42,7 +44,7 @@ public struct CentralStatistics: Hashable, Sendable {
 
 /// What a host has done and met with since it was created; see ``PeripheralHost/statistics``.
 public struct HostStatistics: Hashable, Sendable {
-    /// The number of links of centrals that the host has learned of.
+    /// The number of links of centrals that the host has learned of; see ``PeripheralHost/connectedCentrals``.
     public internal(set) var linkCount = 0
     /// The number of centrals that are connected, as far as the system reports them.
     public internal(set) var connectedCount = 0

@@ -44,7 +44,8 @@
             }
         }
 
-        // The handlers are used outside of the locks: they are the program's code.
+        // The handlers are used outside of the locks: they are the program's code, as is the factory, which makes each
+        // once.
         private func timer(_ kind: OperationKind, _ code: BLEError.Code?) -> any TimerHandler {
             timers.withLock { timers in
                 var timing = Timing(kind: kind, code: code)
@@ -113,7 +114,8 @@
         fileprivate var nanoseconds: Int64 {
             let (seconds, attoseconds) = components
             let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-            return overflow ? .max : scaled + attoseconds / 1_000_000_000
+            let (sum, isTooLong) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+            return overflow || isTooLong ? .max : sum
         }
     }
 #endif

@@ -1,5 +1,6 @@
 /// A kind of operation, in statistics, metrics and spans. Later versions may add kinds.
-public enum OperationKind: String, CaseIterable, Hashable, Codable, Sendable {
+@nonexhaustive
+public enum OperationKind: String, CaseIterable, Hashable, Sendable {
     /// The wait of a call for a link that is not up. Not counted for a call that finds the link up.
     case connect
     /// An attempt to connect that the central makes by itself, for a maintained link that no call waits for.
@@ -10,9 +11,9 @@ public enum OperationKind: String, CaseIterable, Hashable, Codable, Sendable {
     case read
     /// Writing an attribute. For a host, answering the write of a central.
     case write
-    /// Asking a peripheral to send values.
+    /// Beginning to read notifications, which asks the peripheral to send them, unless it does already.
     case subscribe
-    /// Asking a peripheral to stop.
+    /// Asking a peripheral to stop, unless another reader has begun meanwhile.
     case unsubscribe
     /// Pairing, including the answers to prompts.
     case pair

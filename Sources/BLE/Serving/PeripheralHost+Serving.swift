@@ -197,7 +197,8 @@ extension PeripheralHost {
         // subscribed: their next link has no new subscription.
         endSubscriptions(subscriptions.all().filter { $0.central != nil })
         values.endReading()
-        for central in centrals.all { centralDisconnected(central) }
+        let reason: DisconnectReason = error.code == .bluetoothLost ? .bluetoothLost : .adapterGone
+        for central in centrals.all { centralDisconnected(central, reason: reason) }
         endChannels(error)
         for number in registrations.numbers where registrations.loseAdvertising(number) {
             yield(.advertisingEnded(error))

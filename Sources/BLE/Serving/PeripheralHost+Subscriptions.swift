@@ -153,38 +153,9 @@ extension PeripheralHost {
                 of: self)
         }
         if confirmed {
-            // A confirmation does not say what it confirms: one indication is on its way at a time, to one central and
-            // to all.
-            let number = number()
-            let queue = AttributeOfCentral(attribute: attribute, central: central)
-            let (turn, joined) = subscriptions.indications.wait(
-                queue, number, limit: configuration.waitingWrites + 1)
-            if case .full = joined {
-                throw BLEError(
-                    .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
-                    attribute: attribute, of: self)
-            }
-            defer { subscriptions.indications.end(number) }
-            let timeout = configuration.confirmationTimeout
-            let timer = turn.expire(after: timeout, clock: clock) {
-                BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
-            }
-            defer { timer.cancel() }
-            try await turn.wait()
-            try checkRunning()
-            let present = subscriptions[attribute]
-            guard central == nil ? !present.isEmpty : present[central] != nil else {
-                throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
-            }
             let observation = observe(.indicate, attribute, central)
             do throws(BLEError) {
-                try await traced("indicating", attribute, central, sends: value) { () throws(BLEError) in
-                    try await Outcome.race(within: timeout, clock: clock) {
-                        BLEError(.timedOut, "the central did not confirm the indication within \(timeout)")
-                    } _: { [backend] () throws(BLEError) in
-                        try await backend.indicate(value, from: attribute, to: central)
-                    }
-                }
+                try await indicate(value, from: attribute, to: central)
                 ended(observation, nil)
             } catch {
                 ended(observation, error.code)
@@ -200,6 +171,41 @@ extension PeripheralHost {
             try await transmit(value, from: attribute, to: nil)
         } else {
             try await transmit(value, from: attribute, to: central)
+        }
+    }
+
+    /// Sends an indication when its turn has come, and waits for its confirmation.
+    private func indicate(
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
+    ) async throws(BLEError) {
+        // A confirmation does not say what it confirms: one indication is on its way at a time, to one central and
+        // to all.
+        let number = number()
+        let queue = AttributeOfCentral(attribute: attribute, central: central)
+        let (turn, joined) = subscriptions.indications.wait(queue, number, limit: configuration.waitingWrites + 1)
+        if case .full = joined {
+            throw BLEError(
+                .overflow, "\(configuration.waitingWrites) indications are waiting for confirmations",
+                attribute: attribute, of: self)
+        }
+        defer { subscriptions.indications.end(number) }
+        let timeout = configuration.confirmationTimeout
+        let timer = turn.expire(after: timeout, clock: clock) {
+            BLEError(.timedOut, "earlier indications were not confirmed within \(timeout)")
+        }
+        defer { timer.cancel() }
+        try await turn.wait()
+        try checkRunning()
+        let present = subscriptions[attribute]
+        guard central == nil ? !present.isEmpty : present[central] != nil else {
+            throw BLEError(.disconnected, "the last subscriber is gone", attribute: attribute, of: self)
+        }
+        try await traced("indicating", attribute, central, sends: value) { () throws(BLEError) in
+            try await Outcome.race(within: timeout, clock: clock) {
+                BLEError(.timedOut, "the central did not confirm the indication within \(timeout)")
+            } _: { [backend] () throws(BLEError) in
+                try await backend.indicate(value, from: attribute, to: central)
+            }
         }
     }
 

@@ -251,11 +251,11 @@ public actor PeripheralHost {
         yield(.centralConnected(central))
     }
 
-    func centralDisconnected(_ central: DeviceID) {
+    func centralDisconnected(_ central: DeviceID, reason: DisconnectReason = .unknown) {
         let gone = BLEError(.disconnected, "the central's link ended")
         endChannels(of: central, gone)
         guard centrals.remove(central) else { return }
-        count(.linkEnded(.unknown))
+        count(.linkEnded(reason))
         values.endReading(by: central)
         endSubscriptions(subscriptions.all(of: central))
         endRequests(requests.numbers(from: central), gone)

@@ -16,11 +16,11 @@ extension SimulatedRadio {
 
     /// Returns the ids by which a central may know a peripheral that it has a link to.
     func names(of device: SimulatedDevice, _ link: SimulatedLink) -> [Peripheral.ID] {
-        guard device.hasPrivateAddress, device.records[adapter(of: link.port)]?.bond != nil, link.name != device.id
-        else {
-            return [link.name]
-        }
-        return [link.name, device.id]
+        let adapter = adapter(of: link.port)
+        guard device.hasPrivateAddress, device.records[adapter]?.bond != nil else { return [link.name] }
+        var names = [link.name]
+        for other in [name(of: device, on: adapter), device.id] where !names.contains(other) { names.append(other) }
+        return names
     }
 
     /// Whether an adapter reaches a peripheral under an id: its present address or, with a bond, its identity address.
@@ -65,9 +65,14 @@ extension SimulatedRadio {
         device.rotation?.cancel()
         device.rotation = interval.map { interval in
             Task(executorPreference: tasks) { [weak self, clock] in
-                while (try? await clock.sleep(for: interval)) != nil, await self?.rotateAddress(of: id) != nil {}
+                while (try? await clock.sleep(for: interval)) != nil, await self?.rotateAgain(id) != nil {}
             }
         }
+    }
+
+    /// Rotates in the task of a rotation, which may have been ended before its turn.
+    private func rotateAgain(_ id: Peripheral.ID) -> Peripheral.ID? {
+        Task.isCancelled ? nil : rotateAddress(of: id)
     }
 
     func address(of id: Peripheral.ID) -> Peripheral.ID { peripherals[id]?.address ?? id }

@@ -46,7 +46,7 @@ extension SimulatedRadio {
         peripherals[id]?.signalStrength = strength
     }
 
-    private func characteristic(
+    func characteristic(
         _ attribute: AttributeID, _ port: Int
     ) throws(BLEError) -> SimulatedAttributes.Attribute {
         let device = try device(attribute.peripheral, port)
@@ -109,7 +109,9 @@ extension SimulatedRadio {
         try await secure(attribute.peripheral, characteristic.definition.security, port)
         let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
         let device = try self.device(attribute.peripheral, port)
-        let definition = characteristic.definition
+        // The services may have changed meanwhile.
+        let definition = try self.characteristic(attribute, port).definition
+        guard definition.uuid == characteristic.definition.uuid else { throw BLEError(.invalidHandle) }
         if let shared = device.links[port]?.shared {
             guard shared.writer(to: attribute.handle) == nil else { throw Self.writeAcquired }
             if type == .withoutResponse {

@@ -38,6 +38,8 @@ extension SimulatedRadio {
     /// Makes the link if the peripheral can be connected to now. Returns whether it was made.
     private func link(_ name: Peripheral.ID, _ port: Int) -> Bool {
         guard let device = peripherals[name] else { return false }
+        // It may have a link already, under another of the peripheral's addresses.
+        if device.links[port] != nil { return hasLink(name, port) }
         if join(device, as: name, port) { return true }
         let record = device.records[adapter(of: port)] ?? SimulatedRecord()
         guard device.hasRoom, device.isAdvertising, device.acceptsLinks,
@@ -94,9 +96,8 @@ extension SimulatedRadio {
     func disconnect(_ id: Peripheral.ID, _ port: Int) {
         let cancelled = BLEError(.connectionCancelled, "a disconnect ended the attempt to connect")
         let own = peripherals.id(of: id)
-        for connect in removePending(own, where: { $0.id == id && $0.port == port }) {
-            connect.outcome.deliver(.failure(cancelled))
-        }
+        // The address may have been forgotten since.
+        failPending(cancelled) { $0.id == id && $0.port == port }
         guard hasLink(id, port) else { return failPauses(cancelled, of: own) { $0.place.port == port } }
         if let device = peripherals[id], let link = device.links[port] { leave(device, link) }
     }

@@ -37,7 +37,10 @@ extension SimulatedRadio {
         do throws(BLEError) {
             try await runPairing(id, device, link, isRequested: true)
         } catch {
-            if case .rejected = method { endLink(device, link.shared, Self.authenticationFailed) }
+            // The central may have left a link that others use.
+            if case .rejected = method, device.links[port] === link {
+                endLink(device, link.shared, Self.authenticationFailed)
+            }
             throw error
         }
     }
@@ -126,7 +129,9 @@ extension SimulatedRadio {
             }
         } catch {
             // After the time limit of a pairing, the kernel ends the link.
-            if case .unanswered = method, error.code == .disconnected { endLink(device, shared, error) }
+            if case .unanswered = method, error.code == .disconnected, device.links[port] === link {
+                endLink(device, shared, error)
+            }
             throw error
         }
         var record = device.records[adapter] ?? SimulatedRecord()
@@ -137,8 +142,9 @@ extension SimulatedRadio {
         linkPending(device.id)
     }
 
-    /// Returns when the pairing on the link has ended.
+    /// Returns when the pairing on the link has ended, which it may have done already.
     private func waitForPairingEnd(_ link: SimulatedLink) async throws(BLEError) {
+        guard link.shared.isPairing else { return }
         let outcome = Outcome<Void>()
         link.shared.pairingWaiters.append(outcome)
         let token = number()

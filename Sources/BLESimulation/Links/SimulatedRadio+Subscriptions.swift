@@ -8,18 +8,16 @@ extension SimulatedRadio {
     func subscribe(
         _ attribute: AttributeID, isChannel: Bool, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
-        let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
-            throw BLEError(.invalidHandle)
-        }
+        let known = try characteristic(attribute, port).definition
         // bluetoothd does not make channels for indications.
         let wanted: CharacteristicProperties = isChannel ? .notify : [.notify, .indicate]
-        guard !characteristic.definition.properties.isDisjoint(with: wanted) else {
-            throw BLEError(.requestNotSupported)
-        }
-        try await secure(attribute.peripheral, characteristic.definition.security, port)
-        // The link may have ended.
-        guard let link = try self.device(attribute.peripheral, port).links[port] else { throw Self.noLink }
+        guard !known.properties.isDisjoint(with: wanted) else { throw BLEError(.requestNotSupported) }
+        try await secure(attribute.peripheral, known.security, port)
+        // The link may have ended, and the services may have changed.
+        let device = try device(attribute.peripheral, port)
+        let characteristic = try characteristic(attribute, port)
+        guard characteristic.definition.uuid == known.uuid else { throw BLEError(.invalidHandle) }
+        guard let link = device.links[port] else { throw Self.noLink }
         let handle = attribute.handle
         let running = uses(of: link.shared, device).compactMap { use in
             use.subscriptions[handle].map { (isOther: use !== link, subscription: $0) }

@@ -22,7 +22,7 @@ final class SimulatedDevice {
     var next: UInt64?
     /// Whether a fault delays or holds an advertisement. The device sends no other until then.
     var isAdvertisementHeld = false
-    /// That of the definition.
+    /// That of the definition, or the unit of such intervals, if that is longer.
     private(set) var advertisingInterval: Duration
     /// The advertisement that centrals receive.
     private(set) var advertisement: Advertisement
@@ -40,7 +40,7 @@ final class SimulatedDevice {
     var definition: PeripheralDefinition {
         didSet {
             advertisement = Self.advertisement(of: definition)
-            advertisingInterval = definition.advertisingInterval
+            advertisingInterval = max(definition.advertisingInterval, .microseconds(625))
         }
     }
     var pairing: SimulatedPairing
@@ -101,7 +101,7 @@ final class SimulatedDevice {
         self.pairing = pairing
         attributes = SimulatedAttributes(definition.services)
         advertisement = Self.advertisement(of: definition)
-        advertisingInterval = definition.advertisingInterval
+        advertisingInterval = max(definition.advertisingInterval, .microseconds(625))
     }
 
     deinit { endScripts() }

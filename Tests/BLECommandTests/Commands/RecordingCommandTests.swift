@@ -100,8 +100,9 @@ final class RecordingCommandTests {
             let result = try await Tool(command + ["--bus", "unix:path=/nowhere", "--record", path("a")]).run()
             #expect(result.status != 0)
             let recording = try Recording(lines: Data(contentsOf: URL(filePath: path("a"))))
-            #expect(recording.entries.map(\.what) == [.start, .reply], "\(command)")
-            #expect(recording.entries.last?.error != nil)
+            // A backend that did not start may be shut down before the recording ends.
+            #expect(recording.entries.prefix(2).map(\.what) == [.start, .reply], "\(command)")
+            #expect(recording.entries.dropFirst().first?.error != nil)
         }
     }
 
