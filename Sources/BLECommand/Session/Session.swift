@@ -74,8 +74,10 @@ enum Session {
             let radio = isFirst ? try await SharedRadio.start(CommonOptions.logger(verbose: options.verbose)) : nil
             if radio != nil { output.note("other commands find it: --backend simulated") }
             defer { withExtendedLifetime(radio) {} }
+            let isShared = options.backend == .simulated && shares
+            let place = isShared ? try await SharedRadio.place(on: options.adapter) : nil
             let host = try await output.progress.during("Starting Bluetooth") {
-                try await options.makeHost(pairing: pairing, recorder: recorder, shares: shares)
+                try await options.makeHost(pairing: pairing, recorder: recorder, on: place)
             }
             let result: Result<Void, any Error>
             do {
@@ -83,7 +85,10 @@ enum Session {
             } catch {
                 result = .failure(error)
             }
-            await Task { await host.shutDown() }.value
+            await Task {
+                await host.shutDown()
+                await place?.release()
+            }.value
             try await end(result, recorder, output)
         }
     }
