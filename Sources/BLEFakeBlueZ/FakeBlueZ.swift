@@ -1,11 +1,10 @@
-public import BLE
+import BLE
 import BLEBlueZ
 public import BLESimulation
 import DBus
 public import Logging
 import Loop
 import Synchronization
-import Waiting
 
 /// bluetoothd's bus interface over a simulated radio, on a bus of one's own.
 ///
@@ -25,7 +24,7 @@ import Waiting
 /// agents, and the others (``addAdapter(_:)``), which live as long as it.
 public actor FakeBlueZ {
     public nonisolated let radio: SimulatedRadio
-    private let address: String
+    let address: String
     /// The id of the adapter, such as `hci0`.
     public nonisolated let name: String
     nonisolated let adapterPath: String
@@ -62,6 +61,8 @@ public actor FakeBlueZ {
     var clients: [String: FakeClient] = [:]
     /// What those with a discovery session ask for; nil if none has one.
     var discovery: FakeDiscovery? { didSet { publishAdapter() } }
+    /// Whether the radio knows the daemon.
+    var hasStarted = false
     var isPowered = true { didSet { publishAdapter() } }
     var isPresent = true
     var isBlocked = false
@@ -83,7 +84,7 @@ public actor FakeBlueZ {
     var isSendingValues = false
     /// What clients have signaled so far.
     nonisolated let signaledValues = Mutex<[[UInt8]]>([])
-    nonisolated let arrivedValues = Mutex(Fifo<FakeServing.Value>())
+    nonisolated let arrivedValues = Mutex(FakeArrivals())
     var refusesMonitors = false
     /// Whether the subscribers of indications confirm values that are signaled to all.
     var confirmsSignals = true
@@ -119,7 +120,7 @@ public actor FakeBlueZ {
     /// The daemon's ends of the sockets it has handed out.
     var notifySockets: [AttributeID: PacketSocket] = [:]
     var writeSockets: [AttributeID: FakeWriteSocket] = [:]
-    /// The characteristics whose `AcquireNotify` was lost with its link.
+    /// The characteristics whose `AcquireNotify` has no answer yet, or was lost with its link.
     var unmadeSockets: Set<AttributeID> = []
     /// The devices with a bond, while there is no daemon or no adapter.
     var stored: [FakeDevice] = []
@@ -206,210 +207,6 @@ public actor FakeBlueZ {
         self.first = FakeFirst(first)
         loop = first.loop
         backend = .simulated(radio, adapter: name)
-    }
-
-    // MARK: The daemon's life
-
-    private var hasStarted = false
-
-    /// Starts the daemon, with its adapters and without devices.
-    public func start() async throws {
-        try await startBackend()
-        let session = BusSession(
-            loop: loop, logger: logger, refusals: refusals,
-            onSignal: { [weak self] message in self?.heard(message) }, onLoss: {})
-        do {
-            try await begin(session)
-        } catch {
-            self.session = nil
-            for other in others.values { await other.forgetSession() }
-            await session.close()
-            throw error
-        }
-    }
-
-    private func begin(_ session: BusSession) async throws {
-        try await session.open(.address(address), timeout: timeouts.call)
-        try await session.listen(
-            "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'", timeout: timeouts.call)
-        self.session = session
-        export("/", Interfaces.objectManager) { daemon, call in .success(MethodReply([daemon.managedObjects])) }
-        await join(session)
-        for other in others.values { await other.join(session) }
-        if faults.hasAgentManager {
-            export("/org/bluez", Interfaces.agentManager) { daemon, call in daemon.agentManagerCall(call) }
-        }
-        try await own(BlueZ.service, session)
-    }
-
-    /// The radio's side, which stays for ever.
-    func startBackend() async throws {
-        guard !hasStarted else { return }
-        hasStarted = true
-        let context = CentralContext(
-            handleEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } },
-            logger: logger, clock: radio.clock,
-            pairing: PairingAgent(
-                capability: { [weak self] in self?.assumeIsolated { $0.pairingCapability } },
-                answer: { [weak self] id, prompt in await self?.ask(id, prompt) ?? .refuse }))
-        try await backend.start(context)
-    }
-
-    /// Shows the adapter on the bus.
-    func join(_ session: BusSession) async {
-        self.session = session
-        if isPresent { showStored() }
-        // As `AutoEnable` has it, unless it is blocked.
-        isPowered = !isBlocked
-        guard isPresent else { return }
-        await radio.setPowered(isPowered, adapter: name)
-        exportAdapter()
-    }
-
-    /// Serves the adapter's interfaces.
-    func exportAdapter() {
-        export(adapterPath, Interfaces.adapter) { daemon, call in
-            await daemon.adapterCall(call)
-        } property: { [weak self] name in
-            self?.publishedAdapter.withLock { $0[name] }
-        }
-        exportMonitorManager()
-        exportServing()
-    }
-
-    /// Takes the daemon's name, once the bus has noticed the end of a daemon that was killed.
-    private func own(_ name: String, _ session: BusSession) async throws {
-        let (isOwner, isTaken) = (1, 3)
-        let limit = ContinuousClock.now + timeouts.call
-        while true {
-            let reply = try await session.call(
-                .bus("RequestName", [.string(name), .uint32(4)]), timeout: timeouts.call)
-            switch reply.values.first?.integer {
-            case isOwner: return
-            case isTaken where .now < limit: try await Task.sleep(for: .milliseconds(2))
-            case isTaken: throw BLEError(.busy, "another program has the name \(name) on the bus", isRetryable: true)
-            default: throw BLEError(.failed, "the bus does not give the name: \(reply.values)")
-            }
-        }
-    }
-
-    /// Ends the daemon at once, without a signal, as SIGKILL does. The kernel ends its links.
-    public func kill() async {
-        let session = session
-        self.session = nil
-        for other in others.values { await other.forgetSession() }
-        await session?.close()
-        for other in others.values { await other.endAdapter() }
-        await endAdapter()
-        release()
-    }
-
-    private func forgetSession() { session = nil }
-
-    /// The daemon has ended, and with it what it has done for an adapter.
-    private func endAdapter() async {
-        clients = [:]
-        discoveryChanged()
-        agents = []
-        await endServing()
-        let attempts = devices.values.compactMap(\.connecting)
-        for attempt in attempts { attempt.cancel() }
-        for device in devices.values {
-            device.pairing?.cancel()
-            openChannel(device.id)
-            endSockets(of: device.id)
-        }
-        (unmadeSockets, writing) = ([], [])
-        pairings = [:]
-        stored += devices.removeAll().values.compactMap(\.stored)
-        // Its answers go nowhere, but what waits for them ends.
-        release()
-        try? await backend.stopDiscovery()
-        // An attempt that was cancelled too late has made a link.
-        for attempt in attempts { _ = await attempt.value }
-        await backend.endLinks()
-    }
-
-    /// Whether it has been started, and not killed.
-    package var isRunning: Bool { session != nil }
-
-    /// Sets the signal strength of an advertisement that was received from a connected peripheral.
-    public func setSignalStrength(_ strength: Int?, of id: Peripheral.ID) {
-        devices[id]?.advertisement.rssi = strength
-        devices[id]?.isInRange = strength != nil
-    }
-
-    // MARK: The radio's events
-
-    private func handle(_ event: CentralBackendEvent) {
-        switch event {
-        case .advertisementReceived(let id, let advertisement): Task { self.heard(id, advertisement) }
-        case .linkEnded(let id, _): linkEnded(id)
-        case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
-        case .servicesChanged(let id): Task.immediate { await self.servicesChanged(id) }
-        case .adapterStateChanged, .scanEnded, .peripheralRemoved, .notificationsEnded, .stackLost: break
-        }
-    }
-
-    private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
-        // No adapter receives itself.
-        guard session != nil, isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
-        if let device = devices[id] {
-            let changes = device.changes(from: device.advertisement, to: advertisement)
-            let repeated = FakeDevice.repeated(advertisement)
-            devices.receive(advertisement, from: id)
-            loop.perform { [weak self] in
-                self?.published.withLock { published in
-                    for (name, value) in changes { published[id]?[name] = value }
-                    published[id]?.merge(repeated) { $1 }
-                }
-            }
-            var shown = changes.compactMapValues(\.self).merging(repeated) { $1 }
-            if !showsSignalStrength(advertisement, of: device) { shown["RSSI"] = nil }
-            changed(device.path, BlueZ.device, shown)
-            tellMonitors(device.path, advertisement)
-            return
-        }
-        var device = FakeDevice(id: id, advertisement: advertisement, adapter: adapterPath)
-        (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
-        show(device)
-        tellMonitors(device.path, advertisement)
-    }
-
-    /// Shows the devices that were stored when the daemon ended, or the adapter was taken out.
-    func showStored() {
-        for device in stored { show(device) }
-        stored = []
-    }
-
-    /// A device that was not known gets its object.
-    func show(_ device: FakeDevice) {
-        let id = device.id
-        devices[id] = device
-        export(device.path, Interfaces.device) { daemon, call in
-            await Self.$peer.withValue(id) { await daemon.deviceCall(id, call) }
-        } property: { [weak self] name in
-            self?.published.withLock { $0[id]?[name] }
-        }
-        emit(
-            "/", BlueZ.objectManager, "InterfacesAdded",
-            [.objectPath(device.path), interfaces([BlueZ.device: device.properties])])
-    }
-
-    private func linkEnded(_ id: Peripheral.ID) {
-        endSockets(of: id)
-        guard let device = devices[id], device.isConnected else { return }
-        devices[id]?.isConnected = false
-        devices[id]?.ended = .now
-        devices[id]?.areServicesResolved = false
-        devices[id]?.packetLength = nil
-        devices[id]?.linkPacketLength = nil
-        openChannel(id)
-        removeBattery(of: device)
-        if let reason = faults.reason {
-            emit(device.path, BlueZ.device, "Disconnected", [.string(reason.name), .string(reason.message)])
-        }
-        changed(device.path, BlueZ.device, ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
     }
 }
 

@@ -11,10 +11,17 @@ struct SimulatedPeripheralContractTests {
     func contract(_ item: PeripheralContract) async throws {
         try await item.check(SimulatedServingPeer())
     }
+
+    @Test(arguments: HostRadioContract.selected)
+    func radio(_ item: HostRadioContract) async throws {
+        try await item.check(SimulatedServingPeer(clock: ManualClock()))
+    }
 }
 
-private struct SimulatedServingPeer: PeripheralContractPeer {
-    private let radio = SimulatedRadio()
+private struct SimulatedServingPeer: SimulatedHostPeer {
+    let radio: SimulatedRadio
+
+    init(clock: any Clock<Duration> = ContinuousClock()) { radio = SimulatedRadio(clock: clock) }
 
     /// Long enough that only a hang exceeds it, even on a busy machine.
     var timeout: Duration { .seconds(600) }

@@ -16,4 +16,9 @@ struct SimulationContractTests {
     func sharing(_ item: SharedLinkContract) async throws {
         try await item.check(await SimulatedPeer())
     }
+
+    @Test(arguments: RadioContract.selected)
+    func radio(_ item: RadioContract) async throws {
+        try await item.check(await SimulatedPeer(clock: ManualClock()))
+    }
 }

@@ -4,18 +4,22 @@ package import BLESimulation
 /// The contract's peripheral on a simulated radio.
 package struct SimulatedPeer: SimulatedStrapPeer {
     package let strap = SimulatedStrap()
-    private let radio = SimulatedRadio()
+    private let radio: SimulatedRadio
     package let peripheral: SimulatedPeripheral
     private let open: @Sendable (SimulatedBackend, Central.Configuration) async throws -> Central
     package var systemProperties: [String: SystemValue]? { EchoStrap.systemProperties }
 
-    /// - Parameter open: creates a central on a backend of the radio.
+    /// - Parameters:
+    ///   - clock: that of the radio.
+    ///   - open: creates a central on a backend of the radio.
     package init(
+        clock: any Clock<Duration> = ContinuousClock(),
         open: @escaping @Sendable (SimulatedBackend, Central.Configuration) async throws -> Central = {
             try await Central(backend: $0, configuration: $1)
         }
     ) async {
         self.open = open
+        radio = SimulatedRadio(clock: clock)
         peripheral = await radio.add(strap.definition)
     }
 

@@ -6,9 +6,13 @@ public protocol SimulatedStrapPeer: ContractPeer {
     var strap: SimulatedStrap { get }
     /// The strap's peripheral on the simulated radio.
     var peripheral: SimulatedPeripheral { get }
+    /// What the stack makes of the radio's faults. By default, what the simulation's own backends do.
+    var faultFacts: FaultFacts { get }
 }
 
 extension SimulatedStrapPeer {
+    public var faultFacts: FaultFacts { FaultFacts() }
+
     public var isConnected: Bool {
         get async { await peripheral.isConnected }
     }

@@ -105,9 +105,11 @@ struct CommonOptions: ParsableArguments {
 
     /// Creates a host according to the options.
     ///
-    /// - Parameter pairing: answers the pairings that centrals begin. Nil if another program answers them.
+    /// - Parameters:
+    ///   - pairing: answers the pairings that centrals begin. Nil if another program answers them.
+    ///   - place: the adapter on the shared radio. Nil if the host has a radio of its own.
     func makeHost(
-        pairing: PairingAgent? = nil, recorder: Recorder? = nil, shares: Bool = true
+        pairing: PairingAgent? = nil, recorder: Recorder? = nil, on place: SharedRadio.Place? = nil
     ) async throws -> PeripheralHost {
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))
@@ -118,9 +120,7 @@ struct CommonOptions: ParsableArguments {
         switch backend {
         case .bluez: return try await host(.bluez(adapter: adapter, bus: bus))
         case .simulated:
-            if shares, let shared = try SharedRadio.address() {
-                return try await host(.bluez(adapter: adapter ?? SharedRadio.hostAdapter, bus: shared))
-            }
+            if let place { return try await host(.bluez(adapter: place.adapter, bus: place.address)) }
             return try await host(
                 .simulated(SimulatedRadio(clock: CommandClock.current, logger: configuration.logger)))
         }

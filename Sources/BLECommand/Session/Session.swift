@@ -73,12 +73,14 @@ enum Session {
             }
             let recorder = try options.makeRecorder()
             // Others of this user find what the first of them serves.
-            let isFirst = try options.backend == .simulated && shares && SharedRadio.address() == nil
-            let (radio, host) = try await completing(recorder, output) {
+            let isShared = options.backend == .simulated && shares
+            let isFirst = try isShared && SharedRadio.address() == nil
+            let (radio, place, host) = try await completing(recorder, output) {
                 let radio = isFirst ? try await SharedRadio.start(CommonOptions.logger(verbose: options.verbose)) : nil
                 if radio != nil { output.note("other commands find it: --backend simulated") }
+                let place = isShared ? try await SharedRadio.place(on: options.adapter) : nil
                 return try await output.progress.during("Starting Bluetooth") {
-                    (radio, try await options.makeHost(pairing: pairing, recorder: recorder, shares: shares))
+                    (radio, place, try await options.makeHost(pairing: pairing, recorder: recorder, on: place))
                 }
             }
             defer { withExtendedLifetime(radio) {} }
@@ -88,7 +90,10 @@ enum Session {
             } catch {
                 result = .failure(error)
             }
-            await Task { await host.shutDown() }.value
+            await Task {
+                await host.shutDown()
+                await place?.release()
+            }.value
             try await end(result, recorder, output)
         }
     }

@@ -11,12 +11,21 @@ import Logging
 
 /// The simulated radio that the commands of a user share: a fake bluetoothd, in the command that was first to serve.
 ///
-/// It lasts as long as that command. What is served uses the adapter hci1, because an adapter does not receive itself.
-/// There are two more, for further commands that serve.
+/// It lasts as long as that command. What is served does not use the adapter hci0, because an adapter does not receive
+/// itself. Each command that serves has another one.
 final class SharedRadio: Sendable {
-    /// The adapter of hosts.
-    static let hostAdapter = "hci1"
-    private static let adapters = [hostAdapter, "hci2", "hci3"]
+    /// The adapters of hosts.
+    private static let adapters = ["hci1", "hci2", "hci3"]
+
+    /// An adapter that no other command serves on, until this is released.
+    struct Place {
+        let adapter: String
+        /// The address of the radio's bus.
+        let address: String
+        fileprivate let name: BusName
+
+        func release() async { await name.release() }
+    }
 
     private let bus: PrivateBus
     private let daemon: FakeBlueZ
@@ -60,6 +69,29 @@ final class SharedRadio: Sendable {
     private static func facts(of path: String) -> stat? {
         var facts = stat()
         return lstat(path, &facts) == 0 ? facts : nil
+    }
+
+    /// Reserves an adapter of the one that is there: by default, the first that is free. Nil if there is none.
+    ///
+    /// - Throws: `busy` if another command serves on the adapter, or others on all of them; `unauthorized` as
+    ///   ``address()``.
+    static func place(on wanted: String?) async throws(BLEError) -> Place? {
+        guard let address = try address() else { return nil }
+        let adapters = wanted.map { [$0] } ?? Self.adapters
+        for adapter in adapters {
+            do throws(BLEError) {
+                let name = try await BusName("ble.Radio.\(adapter)", at: address)
+                return Place(adapter: adapter, address: address, name: name)
+            } catch {
+                guard error.code == .busy else { throw error }
+            }
+        }
+        throw BLEError(
+            .busy, "other commands serve on \(adapters.joined(separator: ", ")) of the shared radio",
+            isRetryable: true,
+            remedy: wanted == nil
+                ? "End one of them, or serve on a radio of its own: BLE_SIMULATED_RADIO= ble serve …"
+                : "End that command, or leave out --adapter.")
     }
 
     /// Starts one with the usual peripherals. Nil if commands share nothing, or another command has just started it.

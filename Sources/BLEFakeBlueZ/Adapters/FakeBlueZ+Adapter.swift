@@ -42,7 +42,7 @@ extension FakeBlueZ {
         self.isPowered = isPowered
         await radio.setPowered(isPowered, adapter: name)
         if !isPowered { endDiscoveries() }
-        if isPowered, hasMonitors { Task { try? await backend.startDiscovery(DiscoveryFilter()) } }
+        if isPowered, hasMonitors { Task { try? await startScan() } }
         guard isPresent else { return }
         changed(adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
     }
@@ -66,7 +66,7 @@ extension FakeBlueZ {
         for device in devices.values {
             device.connecting?.cancel()
             device.pairing?.cancel()
-            openChannel(device.id)
+            endWaits(device.id)
             removeAttributes(of: device)
             devices[device.id] = nil
             removed([(device.path, BlueZ.device)])
@@ -104,29 +104,7 @@ extension FakeBlueZ {
         switch call.method {
         case "RemoveDevice": return await removeDevice(call)
         case "SetDiscoveryFilter": return await setDiscoveryFilter(call, client)
-        case "StartDiscovery":
-            guard !client.isDiscovering else {
-                return .failure(.bluez("InProgress", "Operation already in progress"))
-            }
-            client.isDiscovering = true
-            discoveryChanged()
-            // The daemon receives an advertisement, and crashes: BlueZ issue 2282.
-            if minorVersion == 87, client.filter.hasServices { Task { await first.or(self).kill() } }
-            do throws(BLEError) {
-                try await startDiscovery()
-            } catch {
-                client.isDiscovering = false
-                discoveryChanged()
-                return .failure(.bluez("Failed", "Failed to start discovery"))
-            }
-            guard client.isDiscovering else {
-                // The client has left meanwhile, or the adapter is off.
-                await endUnusedScan()
-                return .failure(.bluez("Failed", "Failed to start discovery"))
-            }
-            // After the answer, as the kernel tells it.
-            Task { changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)]) }
-            return .success(MethodReply())
+        case "StartDiscovery": return await startDiscovery(client)
         default:
             guard client.isDiscovering else {
                 return .failure(.bluez("Failed", "No discovery started"))
@@ -134,21 +112,6 @@ extension FakeBlueZ {
             Task { await stopDiscovery(client) }
             return .success(MethodReply())
         }
-    }
-
-    /// Ends a client's session. After the last one, no device is in range.
-    func stopDiscovery(_ client: FakeClient) async {
-        client.isDiscovering = false
-        discoveryChanged()
-        guard !isDiscovering else { return }
-        await endUnusedScan()
-        for device in devices.values where device.isInRange {
-            let invalidated = device.advertisement.txPower == nil ? ["RSSI"] : ["TxPower", "RSSI"]
-            devices[device.id]?.isInRange = false
-            devices[device.id]?.advertisement.txPower = nil
-            changed(device.path, BlueZ.device, [:], invalidated: invalidated)
-        }
-        changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(false)])
     }
 
     /// `Properties.Set`. The answer precedes the signal.
@@ -162,33 +125,6 @@ extension FakeBlueZ {
             Task { self.changed(adapterPath, BlueZ.adapter, ["Alias": .string(self.alias)]) }
         case (let name, _):
             return .failure(.bus("InvalidSignature", "Invalid signature for '\(name ?? "")'"))
-        }
-        return .success(MethodReply())
-    }
-
-    private func startDiscovery() async throws(BLEError) {
-        try await backend.startDiscovery(discovery?.filter ?? DiscoveryFilter(transport: .any))
-    }
-
-    /// Sets a client's filter, also for a session that runs. An empty filter clears it.
-    private func setDiscoveryFilter(
-        _ call: IncomingCall, _ client: FakeClient
-    ) async -> Result<MethodReply, DBusError> {
-        let options = call.arguments.first
-        var filter = FakeClient.Filter()
-        switch options?[key: "Transport"]?.string {
-        case "le": filter.transport = .le
-        case "bredr": filter.transport = .classic
-        case "auto", nil: filter.transport = .any
-        default:
-            return .failure(.bluez("InvalidArguments", "Invalid arguments in method call"))
-        }
-        (filter.rssi, filter.pathloss) = (options?[key: "RSSI"]?.integer, options?[key: "Pathloss"]?.integer)
-        filter.hasServices = options?[key: "UUIDs"] != nil
-        client.filter = filter
-        if client.isDiscovering {
-            discoveryChanged()
-            try? await startDiscovery()
         }
         return .success(MethodReply())
     }

@@ -1,12 +1,10 @@
 public import BLE
 import DBus
-import Logging
-import Loop
 
 /// The control of a fake bluetoothd, as an object on its bus: `Do(s) → s` of `ble.Fake1`, at the path `/ble/Fake` of
 /// the name `ble.Fake`. It has a connection of its own, so it is there while the daemon is not.
 public final class FakeControl: Sendable {
-    private let session: BusSession
+    private let name: BusName
 
     private static let name = "ble.Fake"
     private static let interface = InterfaceDescription("ble.Fake1", .method("Do", takes: "s", returns: "s"))
@@ -27,30 +25,16 @@ public final class FakeControl: Sendable {
     public init(
         address: String, carryOut: @escaping @Sendable (String) async throws(Refusal) -> String
     ) async throws(BLEError) {
-        let loop = EventLoop(name: "fake-control")
-        session = BusSession(
-            loop: loop, logger: Logger(label: "fake") { _ in SwiftLogNoOpLogHandler() },
-            onSignal: { _ in }, onLoss: {})
-        do throws(DBusError) {
-            try await session.open(.address(address), timeout: .seconds(25))
-            let object = ExportedObject(path: "/ble/Fake", interface: Self.interface) { call in
-                do throws(Refusal) {
-                    return .success(MethodReply([.string(try await carryOut(call.arguments.first?.string ?? ""))]))
-                } catch {
-                    return .failure(.remote("\(Self.name).Error.Refused", error.message))
-                }
+        let object = ExportedObject(path: "/ble/Fake", interface: Self.interface) { call in
+            do throws(Refusal) {
+                return .success(MethodReply([.string(try await carryOut(call.arguments.first?.string ?? ""))]))
+            } catch {
+                return .failure(.remote("\(Self.name).Error.Refused", error.message))
             }
-            _ = try await session.export(object)
-            let reply = try await session.call(
-                .bus("RequestName", [.string(Self.name), .uint32(4)]), timeout: .seconds(25))
-            guard reply.values.first?.integer == 1 else {
-                throw DBusError.remote("\(Self.name).Error.Taken", "another program has the name \(Self.name)")
-            }
-        } catch {
-            throw BLEError(.bluetoothUnavailable, "the bus at \(address) cannot be used: \(error.message)")
         }
+        name = try await BusName(Self.name, at: address, serving: object)
     }
 
     /// Leaves the bus.
-    public func end() async { await session.close() }
+    public func end() async { await name.release() }
 }

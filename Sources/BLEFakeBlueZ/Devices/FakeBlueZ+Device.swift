@@ -100,10 +100,10 @@ extension FakeBlueZ {
     /// Exports the attributes, and then sets the property that the services are resolved.
     private func resolveServices(_ id: Peripheral.ID) async {
         let link = devices[id]?.links
-        guard let database = try? await backend.discoverServices(id), let former = devices[id], former.links == link
-        else {
-            return
-        }
+        // The services are resolved even if their discovery has failed (`gatt_client_ready_cb` in the daemon's
+        // `src/device.c`); then there are none.
+        let database = (try? await backend.discoverServices(id)) ?? GATTDatabase(services: [])
+        guard let former = devices[id], former.links == link, hasLink(id) else { return }
         // They may have changed since the last link.
         let kept = takeServices(database, of: former)
         guard let device = devices[id] else { return }
@@ -243,9 +243,15 @@ extension FakeBlueZ {
         guard devices[id]?.isConnected == true else {
             return .failure(.bluez("NotConnected", "Not Connected"))
         }
+        let link = devices[id]?.links
         try? await backend.disconnect(id)
         // The device may be a central.
         try? await serving?.backend.disconnect(id)
+        // A disconnect that fails is answered when the link ends in another way (`disconnect_complete` in the daemon's
+        // `src/adapter.c` tells nobody).
+        if devices[id]?.isConnected == true, devices[id]?.links == link {
+            await withCheckedContinuation { devices[id]?.disconnecting.append($0) }
+        }
         return .success(MethodReply())
     }
 
@@ -294,6 +300,14 @@ extension FakeBlueZ {
     private func waitForChannel(_ id: Peripheral.ID) async {
         guard devices[id]?.isHeldBack == true else { return }
         await withCheckedContinuation { continuation in devices[id]?.heldBack.append(continuation) }
+    }
+
+    /// The link has ended, or the device is no longer known: what waits for that goes on.
+    func endWaits(_ id: Peripheral.ID) {
+        openChannel(id)
+        let waiting = devices[id]?.disconnecting ?? []
+        devices[id]?.disconnecting = []
+        for continuation in waiting { continuation.resume() }
     }
 
     /// Sends the requests that were held back, or fails them if the link has ended.

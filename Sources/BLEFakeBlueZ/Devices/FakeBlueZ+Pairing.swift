@@ -186,7 +186,7 @@ extension FakeBlueZ {
             state.isPaired != device.isPaired
         else { return }
         devices[id]?.isPaired = state.isPaired
-        if let identity = faults.identities[id] {
+        if let identity = faults.identities[id] ?? (state.identity == id ? nil : state.identity.rawValue) {
             devices[id]?.identity = identity
             changed(device.path, BlueZ.device, ["Address": .string(identity)])
         }
@@ -222,7 +222,7 @@ extension FakeBlueZ {
         guard let device = devices[id] else { return }
         device.pairing?.cancel()
         try? await backend.unpair(id)
-        openChannel(id)
+        endWaits(id)
         removeAttributes(of: device)
         devices[id] = nil
         removed([(device.path, BlueZ.device)])

@@ -51,6 +51,9 @@ extension FakeBlueZ {
         }
         guard properties(place).contains(.notify) else { return Self.notSupported }
         guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
+        let link = devices[place.peripheral]?.links
+        // From now on: another call may come before the peripheral's answer.
+        unmadeSockets.insert(place)
         do throws(BLEError) {
             // Values that arrive before there is a socket are lost, and so are values that the socket has no room for.
             try await backend.startNotifications(of: place) { [weak self] value in
@@ -58,10 +61,18 @@ extension FakeBlueZ {
             }
         } catch {
             if isLost(error, on: place.peripheral) {
-                unmadeSockets.insert(place)
                 await neverAnswer(place.peripheral)
+            } else {
+                unmadeSockets.remove(place)
             }
             return .failure(Self.answer(error))
+        }
+        // Another client may have called StopNotify, or the link has ended.
+        guard unmadeSockets.remove(place) != nil, devices[place.peripheral]?.isConnected == true,
+            devices[place.peripheral]?.links == link
+        else {
+            if !isNotifying(place), !hasNotifySocket(place) { try? await backend.stopNotifications(of: place) }
+            return Self.notConnected
         }
         let socket = open(PacketSocket(ours, on: loop)) { _ in
             true

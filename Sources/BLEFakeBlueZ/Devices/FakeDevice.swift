@@ -4,7 +4,9 @@ import DBus
 
 /// A device of the fake daemon, and its attributes once they have been discovered.
 struct FakeDevice {
+    /// The id under which the radio knows it.
     let id: Peripheral.ID
+    /// Has the address that it had when bluetoothd began to know it.
     let path: String
     /// The path of its adapter.
     let adapter: String
@@ -42,6 +44,8 @@ struct FakeDevice {
     var isHeldBack = false
     /// The requests that wait for that.
     var heldBack: [CheckedContinuation<Void, Never>] = []
+    /// The calls of `Disconnect` that have failed, and wait for the end of the link.
+    var disconnecting: [CheckedContinuation<Void, Never>] = []
     /// Whether a request has begun a pairing that the agent has not approved: the request waits until then, or for the
     /// end of the link.
     var isUnapproved = false
@@ -52,11 +56,13 @@ struct FakeDevice {
     /// Its identity address, if that is not the one in its path.
     var identity: String?
 
-    init(id: Peripheral.ID, advertisement: Advertisement, adapter: String) {
+    /// - Parameter identity: its identity address, if bluetoothd knows that from before. Its path has that address.
+    init(id: Peripheral.ID, advertisement: Advertisement, adapter: String, identity: String? = nil) {
         self.id = id
         self.advertisement = advertisement
         self.adapter = adapter
-        path = Self.path(of: id, onAdapter: adapter)
+        self.identity = identity
+        path = Self.path(of: identity.map { Peripheral.ID(rawValue: $0) } ?? id, onAdapter: adapter)
     }
 
     /// What bluetoothd knows of it after a restart. Nil if it has no bond.
@@ -65,10 +71,10 @@ struct FakeDevice {
         let known = Advertisement(
             localName: advertisement.localName, serviceUUIDs: services, appearance: advertisement.appearance,
             addressType: advertisement.addressType)
-        var device = FakeDevice(id: id, advertisement: known, adapter: adapter)
+        var device = FakeDevice(id: id, advertisement: known, adapter: adapter, identity: identity)
         (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
         (device.isPaired, device.isTrusted, device.isBlocked) = (isPaired, isTrusted, isBlocked)
-        (device.identity, device.isInRange) = (identity, false)
+        device.isInRange = false
         return device
     }
 

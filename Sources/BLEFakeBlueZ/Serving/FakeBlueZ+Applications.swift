@@ -17,7 +17,7 @@ extension FakeBlueZ {
             let registered = serving.applications.first { $0.value.root == root && $0.value.client == call.sender }
             guard call.method == "RegisterApplication" else {
                 guard let number = registered?.key else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
-                if let ended = serving.applications.removeValue(forKey: number) { closeSockets(of: ended) }
+                if let ended = serving.applications.removeValue(forKey: number) { self.ended(ended) }
                 await serving.backend.unregister(number)
                 return .success(MethodReply())
             }
@@ -33,14 +33,14 @@ extension FakeBlueZ {
                 }
                 let services = Self.services(objects, number, &application)
                 guard !services.isEmpty else { throw BLEError(.failed, "No object received") }
-                let rule =
-                    "type='signal',sender='\(call.sender)',interface='\(BlueZ.properties)',path_namespace='\(root)'"
-                try? await session?.listen(rule, timeout: timeouts.call)
                 guard serving.applications[number] != nil else { throw BLEError(.failed, "the client has left") }
+                application.isHeard = true
                 serving.applications[number] = application
+                try? await session?.listen(Self.rule(for: application), timeout: timeouts.call)
+                guard serving.applications[number] != nil else { throw BLEError(.failed, "the client has left") }
                 try await serving.backend.register(services, as: number)
             } catch {
-                serving.applications[number] = nil
+                if let failed = serving.applications.removeValue(forKey: number) { ended(failed) }
                 throw error
             }
             guard serving.applications[number] != nil else {
@@ -52,6 +52,19 @@ extension FakeBlueZ {
         } catch {
             return .failure(.bluez("Failed", error.message))
         }
+    }
+
+    /// The match rule for the values that an application signals.
+    private static func rule(for application: FakeServing.Application) -> String {
+        "type='signal',sender='\(application.client)',interface='\(BlueZ.properties)',"
+            + "path_namespace='\(application.root)'"
+    }
+
+    /// An application is no longer served.
+    func ended(_ application: FakeServing.Application) {
+        for socket in application.sockets.values.flatMap(\.values) { close(socket) }
+        guard application.isHeard else { return }
+        Task { try? await session?.stopListening(Self.rule(for: application), timeout: timeouts.call) }
     }
 
     /// The services that objects describe, in the order of their paths, which is that of their handles.
@@ -135,22 +148,37 @@ extension FakeBlueZ {
     }
 
     func path(of central: Peripheral.ID) -> String {
-        FakeDevice.path(of: central, onAdapter: adapterPath)
+        devices[central]?.path ?? FakeDevice.path(of: central, onAdapter: adapterPath)
     }
 
+    /// Calls a client's object, and returns its answer.
     func called(
         _ attribute: ServedAttribute, _ method: String, _ arguments: [DBusValue]
     ) async throws(ATTError) -> MethodReply {
+        let (session, call) = try call(attribute, method, arguments)
+        do throws(DBusError) {
+            return try await session.call(call, timeout: timeouts.request)
+        } catch {
+            throw Self.attError(error)
+        }
+    }
+
+    /// Calls a client's object without waiting for an answer.
+    private func tell(
+        _ attribute: ServedAttribute, _ method: String, _ arguments: [DBusValue]
+    ) async throws(ATTError) {
+        let (session, call) = try call(attribute, method, arguments)
+        do throws(DBusError) { try await session.send(call) } catch { throw Self.attError(error) }
+    }
+
+    private func call(
+        _ attribute: ServedAttribute, _ method: String, _ arguments: [DBusValue]
+    ) throws(ATTError) -> (BusSession, MethodCall) {
         guard let application = serving?.applications[attribute.application], let path = application.paths[attribute],
             let session
         else { throw .unlikelyError }
         let interface = attribute.descriptor == nil ? BlueZ.gattCharacteristic : BlueZ.gattDescriptor
-        do throws(DBusError) {
-            return try await session.call(
-                MethodCall(application.client, path, interface, method, arguments), timeout: timeouts.request)
-        } catch {
-            throw Self.attError(error)
-        }
+        return (session, MethodCall(application.client, path, interface, method, arguments))
     }
 
     /// The code that the daemon sends for an error (`dbus_error_to_att_ecode` in its `src/gatt-database.c`).
@@ -201,10 +229,12 @@ extension FakeBlueZ {
             prepared.isPrepared = true
             _ = try await called(attribute, "WriteValue", [.bytes([]), options(prepared)])
         }
-        do throws(ATTError) {
+        guard application?.hasCommands.contains(attribute) == true else {
             _ = try await called(attribute, "WriteValue", [.bytes(value), options(request)])
-        } catch {
-            if serving?.applications[attribute.application]?.hasCommands.contains(attribute) != true { throw error }
+            return
         }
+        // Such a write is passed on, and nothing waits for it: the values for which the client has no time are in the
+        // bus, which drops them beyond its limit (`chrc_write_cb`, and `g_dbus_proxy_method_call` without a function).
+        try await tell(attribute, "WriteValue", [.bytes(value), options(request)])
     }
 }

@@ -50,14 +50,17 @@ extension FakeBlueZ {
             if values.count >= 10_000 { values.removeFirst(values.count / 2) }
             values.append(value)
         }
-        let signal = FakeServing.Value.signal(value, path: path, client: message.sender.string)
-        for adapter in [self] + publishedOthers.withLock(\.self) { adapter.valueArrived(signal) }
+        let signal = FakeArrivals.Value.signal(value, path: path, client: message.sender.string)
+        for adapter in [self] + publishedOthers.withLock(\.self) {
+            adapter.arrivedValues.withLock { $0.append(signal: signal) }
+            Task { await adapter.sendValues() }
+        }
     }
 
-    /// A client has signaled a value, or written it to a socket. On the bus thread.
-    nonisolated func valueArrived(_ value: FakeServing.Value) {
-        arrivedValues.withLock { $0.append(value) }
-        Task { await self.sendValues() }
+    /// A client has written a value to a socket. On the bus thread. Returns whether there is room for another.
+    private nonisolated func packetArrived(_ packet: FakeArrivals.Value, from socket: PacketSocket) -> Bool {
+        defer { Task { await self.sendValues() } }
+        return arrivedValues.withLock { $0.append(packet: packet, from: socket) }
     }
 
     private func sendValues() async {
@@ -65,7 +68,8 @@ extension FakeBlueZ {
         guard !isSendingValues else { return }
         isSendingValues = true
         defer { isSendingValues = false }
-        while let next = arrivedValues.withLock({ $0.popFirst() }) {
+        while let (next, resumed) = arrivedValues.withLock({ $0.popFirst() }) {
+            for socket in resumed { loop.perform { socket.resume() } }
             guard let serving else { continue }
             guard case .signal(let value, let path, let client) = next else {
                 if case .packet(let packet, let attribute, let central) = next {
@@ -80,9 +84,17 @@ extension FakeBlueZ {
             }
             for (_, application) in serving.applications where application.client == client {
                 guard let attribute = application.attributes[path] else { continue }
-                try? await serving.backend.notify(value, from: attribute, to: nil)
-                guard application.indicating.contains(attribute), confirmsSignals else { continue }
-                Task { _ = try? await self.called(attribute, "Confirm", []) }
+                guard application.indicating.contains(attribute) else {
+                    try? await serving.backend.notify(value, from: attribute, to: nil)
+                    continue
+                }
+                // Other values do not wait for the confirmation.
+                Task {
+                    guard (try? await serving.backend.indicate(value, from: attribute, to: nil)) != nil,
+                        confirmsSignals
+                    else { return }
+                    _ = try? await self.called(attribute, "Confirm", [])
+                }
             }
         }
     }
@@ -96,9 +108,10 @@ extension FakeBlueZ {
         guard serving?.applications[attribute.application]?.acquiring.contains(attribute) == true, minorVersion >= 80,
             let descriptor = try? await acquire(attribute, central, attMTU)
         else { return false }
-        let socket = open(PacketSocket(descriptor, on: loop)) { [weak self] packet in
-            self?.valueArrived(.packet(packet, attribute, central))
-            return true
+        let socket = PacketSocket(descriptor, on: loop)
+        open(socket) { [weak self, weak socket] packet in
+            guard let self, let socket else { return true }
+            return packetArrived(.packet(packet, attribute, central), from: socket)
         } onEnd: { daemon, socket in
             guard daemon.serving?.applications[attribute.application]?.sockets[attribute]?[central] === socket else {
                 return
@@ -116,11 +129,15 @@ extension FakeBlueZ {
 
     /// Sends what a client has written to the socket of a subscriber. Returns once the central has confirmed it.
     func send(_ packet: [UInt8], from attribute: ServedAttribute, to central: Peripheral.ID) async {
-        try? await serving?.backend.notify(packet, from: attribute, to: central)
-        guard let application = serving?.applications[attribute.application],
-            application.indicating.contains(attribute)
-        else { return }
-        _ = try? application.sockets[attribute]?[central]?.send([1])
+        guard let backend = serving?.backend, let application = serving?.applications[attribute.application] else {
+            return
+        }
+        guard application.indicating.contains(attribute) else {
+            try? await backend.notify(packet, from: attribute, to: central)
+            return
+        }
+        guard (try? await backend.indicate(packet, from: attribute, to: central)) != nil else { return }
+        _ = try? serving?.applications[attribute.application]?.sockets[attribute]?[central]?.send([1])
     }
 
     private func acquire(
@@ -145,11 +162,6 @@ extension FakeBlueZ {
         for application in serving?.applications.values.map(\.self) ?? [] {
             for attribute in application.sockets.keys { _ = closeSocket(of: central, attribute) }
         }
-    }
-
-    /// An application is no longer served.
-    func closeSockets(of application: FakeServing.Application) {
-        for socket in application.sockets.values.flatMap(\.values) { close(socket) }
     }
 
     // MARK: Centrals that are not on the radio

@@ -16,12 +16,14 @@ final class FakeServing {
         let root: String
         /// Whether its registration has ended, with success.
         var isRegistered = false
+        /// Whether the daemon listens to the values that it signals.
+        var isHeard = false
         /// The paths of attributes, and the attributes at paths.
         private(set) var paths: [ServedAttribute: String] = [:]
         private(set) var attributes: [String: ServedAttribute] = [:]
         /// The characteristics that only indicate.
         var indicating: Set<ServedAttribute> = []
-        /// Those whose writes are acknowledged before the client has answered (`chrc_write_cb`).
+        /// Those whose writes are passed on without waiting for an answer.
         var hasCommands: Set<ServedAttribute> = []
         /// Those that are asked before the parts of a long write are taken.
         var authorizing: Set<ServedAttribute> = []
@@ -38,14 +40,6 @@ final class FakeServing {
             paths[attribute] = path
             attributes[path] = attribute
         }
-    }
-
-    /// A value of a client, on its way to the radio.
-    enum Value {
-        /// To all subscribers. From a client, by its bus name.
-        case signal([UInt8], path: String, client: String)
-        /// Over the socket of one.
-        case packet([UInt8], ServedAttribute, Peripheral.ID)
     }
 
     struct Advertisement {
@@ -120,7 +114,7 @@ extension FakeBlueZ {
     func endServing() async {
         guard let serving else { return }
         self.serving = nil
-        for application in serving.applications.values { closeSockets(of: application) }
+        for application in serving.applications.values { ended(application) }
         await serving.backend.shutDown()
     }
 
@@ -129,7 +123,7 @@ extension FakeBlueZ {
         guard let serving else { return }
         for (number, application) in serving.applications where application.client == client {
             serving.applications[number] = nil
-            closeSockets(of: application)
+            ended(application)
             await serving.backend.unregister(number)
         }
         for (number, advertisement) in serving.advertisements where advertisement.client == client {

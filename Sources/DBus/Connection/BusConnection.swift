@@ -373,7 +373,7 @@ final class BusConnection: @unchecked Sendable {
         case .answer, .error: isTaken = calls.answered(message, descriptors, by: service, over: self)
         case .call:
             let isAdmitted = service.map { $0.owner.map { message.sender == $0 } ?? false } ?? true
-            isTaken = served.answer(message, descriptors, isAdmitted: isAdmitted, over: output)
+            served.answer(message, isAdmitted: isAdmitted, over: output)
         case nil: break
         }
         if !isTaken { discard(descriptors) }
@@ -444,6 +444,17 @@ final class BusConnection: @unchecked Sendable {
     /// Asks the bus for the signals that match `rule`.
     func addMatch(_ rule: String, timeout: Duration) async throws(DBusError) {
         try await ask(.bus("AddMatch", [.string(rule)]), timeout: timeout) { _ in }
+    }
+
+    func removeMatch(_ rule: String, timeout: Duration) async throws(DBusError) {
+        try await ask(.bus("RemoveMatch", [.string(rule)]), timeout: timeout) { _ in }
+    }
+
+    /// Makes a call that wants no answer.
+    func send(_ call: MethodCall) throws(DBusError) {
+        try output.check(call.descriptors)
+        let message = try OutgoingMessage.call(call, serial: output.nextSerial(), wantsReply: false)
+        guard output.send(message, call.descriptors) else { throw Self.closed }
     }
 
     /// Emits a signal: to the service, if there is only one, and to all subscribed connections otherwise.

@@ -1,5 +1,3 @@
-package import Loop
-
 /// A call from another process to an object that this process serves.
 package struct IncomingCall: Sendable {
     /// The caller's unique bus name.
@@ -7,7 +5,6 @@ package struct IncomingCall: Sendable {
     package let path: String
     package let method: String
     package let arguments: [DBusValue]
-    package let descriptors: [FileDescriptor]
 }
 
 /// One interface of an object that this process serves on the bus.

@@ -70,16 +70,14 @@ final class ServedObjects: @unchecked Sendable {
         case later(ExportedObject.Handler)
     }
 
-    /// Answers a call, at once or when its handler has returned. Returns whether a handler has taken the descriptors.
+    /// Answers a call, at once or when its handler has returned. No served method takes descriptors.
     ///
     /// - Parameter isAdmitted: whether the caller may call the served objects. Other callers learn nothing about them.
-    func answer(
-        _ message: IncomingMessage, _ descriptors: [FileDescriptor], isAdmitted: Bool, over output: MessageOutput
-    ) -> Bool {
+    func answer(_ message: IncomingMessage, isAdmitted: Bool, over output: MessageOutput) {
         let caller = OutgoingMessage.Caller(of: message)
         do throws(DBusError) {
             guard isAdmitted else { throw Self.notForYou }
-            switch try answer(message, descriptors) {
+            switch try answer(message) {
             case .now(let reply): Self.send(.success(reply), to: caller, over: output)
             case .later(let handler):
                 // Calls reach an actor in the order of their arrival. The task returns to the loop as soon as there is
@@ -87,12 +85,10 @@ final class ServedObjects: @unchecked Sendable {
                 Task.immediate(executorPreference: tasks) {
                     Self.send(await handler(), to: caller, over: output)
                 }
-                return true
             }
         } catch {
             Self.send(.failure(error), to: caller, over: output)
         }
-        return false
     }
 
     private static func send(
@@ -129,9 +125,7 @@ final class ServedObjects: @unchecked Sendable {
         }
     }
 
-    private func answer(
-        _ message: IncomingMessage, _ descriptors: [FileDescriptor]
-    ) throws(DBusError) -> Answer {
+    private func answer(_ message: IncomingMessage) throws(DBusError) -> Answer {
         if let denial = refusals.denial?(message.sender.string) {
             let call = CallRefusals.Call(message)
             return .later { .failure(await denial(call)) }
@@ -148,17 +142,15 @@ final class ServedObjects: @unchecked Sendable {
             return try standard(interface, member, message, path, objects)
         }
         try check(message, takes: object.interface.takes(member) ?? "")
-        return .later(object.receive(try Self.call(message, descriptors)))
+        return .later(object.receive(try Self.call(message)))
     }
 
-    private static func call(
-        _ message: IncomingMessage, _ descriptors: [FileDescriptor] = []
-    ) throws(DBusError) -> IncomingCall {
+    private static func call(_ message: IncomingMessage) throws(DBusError) -> IncomingCall {
         var (body, arguments) = (message.body, [DBusValue]())
         while !body.isAtEnd { arguments.append(try body.value()) }
         return IncomingCall(
             sender: message.sender.string, path: message.path.string, method: message.member.string,
-            arguments: arguments, descriptors: descriptors)
+            arguments: arguments)
     }
 
     /// Throws if the arguments of a call have other types.

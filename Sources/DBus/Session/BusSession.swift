@@ -121,6 +121,10 @@ package actor BusSession {
         try await open().call(call, timeout: timeout)
     }
 
+    /// Makes a call that wants no answer, and waits for nothing. The bus does not count it among the unanswered ones,
+    /// and drops it if the receiver does not read.
+    package func send(_ call: MethodCall) throws(DBusError) { try open().send(call) }
+
     /// Serves an interface of an object until the returned number is passed to ``unexport(_:)``.
     ///
     /// In a session for one service, only that service may call it.
@@ -149,6 +153,11 @@ package actor BusSession {
     /// Asks the bus for the signals that match `rule`, in D-Bus's match rule notation.
     package func listen(_ rule: String, timeout: Duration) async throws(DBusError) {
         try await open().addMatch(rule, timeout: timeout)
+    }
+
+    /// Takes back one ``listen(_:timeout:)`` with the same rule.
+    package func stopListening(_ rule: String, timeout: Duration) async throws(DBusError) {
+        try await open().removeMatch(rule, timeout: timeout)
     }
 
     /// Makes a call whose answer arrives in order with the signals.

@@ -6,15 +6,16 @@ enum OutgoingMessage {
     /// The offset of the serial number.
     private static let serialOffset = 8
 
-    static func call(_ call: MethodCall, serial: UInt32) throws(DBusError) -> [UInt8] {
-        if var message = call.message {
+    static func call(_ call: MethodCall, serial: UInt32, wantsReply: Bool = true) throws(DBusError) -> [UInt8] {
+        if wantsReply, var message = call.message {
             message.withUnsafeMutableBytes { $0.storeBytes(of: serial, toByteOffset: serialOffset, as: UInt32.self) }
             return message
         }
         let header = MessageHeader(
             path: call.path, interface: call.interface, member: call.method, destination: call.destination,
             descriptorCount: call.descriptors.count)
-        return try message(.call, doesNotStartService, serial, header, call.arguments)
+        let flags = wantsReply ? doesNotStartService : doesNotStartService | wantsNoReply
+        return try message(.call, flags, serial, header, call.arguments)
     }
 
     static func signal(

@@ -29,9 +29,12 @@ struct FakePeer: SimulatedStrapPeer {
     let strap = SimulatedStrap()
     let peripheral: SimulatedPeripheral
     var systemProperties: [String: SystemValue]? { EchoStrap.systemProperties }
+    var faultFacts: FaultFacts { .bluetoothd }
 
-    init(over carrier: TestCarrier = .socket, minorVersion: Int = 66) async throws {
-        world = try await BlueZWorld(over: carrier, minorVersion: minorVersion)
+    init(
+        over carrier: TestCarrier = .socket, minorVersion: Int = 66, clock: any Clock<Duration> = ContinuousClock()
+    ) async throws {
+        world = try await BlueZWorld(over: carrier, minorVersion: minorVersion, clock: clock)
         peripheral = await world.radio.add(strap.definition)
     }
 

@@ -4,6 +4,7 @@ import BLEBlueZ
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
+import DBus
 import Testing
 
 @testable import BLEFakeBlueZ
@@ -24,8 +25,10 @@ struct FakePeripheralContractTests {
     }
 }
 
-private struct FakeServingPeer: PeripheralContractPeer {
+private struct FakeServingPeer: SimulatedHostPeer {
     let world: BlueZWorld
+    var radio: SimulatedRadio { world.radio }
+    var faultFacts: FaultFacts { .bluetoothd }
 
     /// Long enough that only a hang exceeds it, even on a busy machine.
     var timeout: Duration { .seconds(600) }
@@ -194,6 +197,72 @@ struct FakeServingTests {
             #expect(await world.daemon.servedCounts.applications == 1)
         }
         #expect(await world.daemon.servedCounts.applications == 0)
+        await host.shutDown()
+    }
+
+    @Test func `the match rule of an application ends with it`() async throws {
+        let program = try await world.makeSession()
+        func rules() async throws -> Int? {
+            let owner = try await program.call(.bus("GetNameOwner", [.string("org.bluez")]), timeout: HangLimit.step)
+            let name = try owner.value().string ?? ""
+            let facts = try await program.call(
+                MethodCall(
+                    "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Debug.Stats",
+                    "GetConnectionStats", [.string(name)]), timeout: HangLimit.step)
+            return facts.values.first?[key: "MatchRules"]?.integer
+        }
+        let before = try #require(try await rules())
+        try await host.withServed(.battery()) { _ in
+            let during = try await rules()
+            #expect(during == before + 1)
+        }
+        await until { (try? await rules()) == before }
+        await world.radio.fail(.register, .next(1))
+        await expectError(.failed) { try await host.serve(.battery()) }
+        await until { (try? await rules()) == before }
+        let other = try await world.makeHost()
+        try await other.withServed(.battery()) { _ in
+            // The daemon's adapter is gone, and with it what it serves.
+            await world.daemon.setPresent(false)
+            await until { (try? await rules()) == before }
+            await world.daemon.setPresent(true)
+        }
+        await other.shutDown()
+        await until { (try? await rules()) == before }
+        await program.close()
+        await host.shutDown()
+    }
+
+    @Test func `a write to what accepts commands is acknowledged at once`() async throws {
+        let command = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
+        let (isFree, received) = (SharedValue(false), SharedValue<[[UInt8]]>([]))
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(serviceUUIDs: [.battery]),
+            services: [
+                ServiceDefinition(
+                    .battery,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            command.key.characteristic, [.read, .write, .writeWithoutResponse],
+                            onRead: { _ in [7] },
+                            onWrite: { value, _ in
+                                try? await isFree.until { $0 }
+                                received.change { $0.append(value) }
+                            })
+                    ])
+            ])
+        try await host.withServed(definition) { _ in
+            let central = try await Central(backend: .simulated(world.radio), configuration: .quiet())
+            let remote = try await central.first(matching: .service(.battery), timeout: HangLimit.step).peripheral
+            let values = (0..<8).map { [UInt8($0)] }
+            for value in values.dropLast() { try await remote.write(value, to: command, type: .withoutResponse) }
+            try await remote.write(values.last!, to: command)
+            #expect(received.value.isEmpty)
+            isFree.change { $0 = true }
+            try await received.until { $0.count == 8 }
+            #expect(received.value == values)
+            await central.shutDown()
+        }
         await host.shutDown()
     }
 

@@ -53,6 +53,31 @@ struct FakeSubscriberTests {
         await until { world.daemon.signaledValues.withLock(\.self) == values }
     }
 
+    @Test func `values on their way are limited, sockets wait for room, and signals are lost`() throws {
+        let socket = PacketSocket(try PacketSocket.pair().0, on: EventLoop(name: "test"))
+        let packet = FakeArrivals.Value.packet(
+            [1], ServedAttribute(application: 1, service: 0, characteristic: 0), Self.one)
+        let signal = FakeArrivals.Value.signal([2], path: "/a", client: ":1.1")
+        var arrivals = FakeArrivals()
+        var rooms: [Bool] = []
+        for _ in 1...FakeArrivals.capacity { rooms.append(arrivals.append(packet: packet, from: socket)) }
+        #expect(rooms.firstIndex(of: false) == FakeArrivals.capacity - 1)
+        arrivals.append(signal: signal)
+        #expect(arrivals.lostCount == 1)
+        var resumed: [Int] = []
+        var count = 0
+        while let (_, sockets) = arrivals.popFirst() {
+            count += 1
+            if !sockets.isEmpty { resumed.append(count) }
+        }
+        #expect(count == FakeArrivals.capacity)
+        #expect(resumed == [FakeArrivals.capacity / 2])
+        arrivals.append(signal: signal)
+        let next = arrivals.popFirst()
+        #expect(next != nil)
+        #expect(arrivals.lostCount == 1)
+    }
+
     @Test func `a value reaches the subscriber that it is for, or all`() async throws {
         try await withTwo { _, served, first, second in
             #expect(Set(try await served.subscribers(of: Self.output)) == [Self.one, Self.other])

@@ -32,13 +32,25 @@ struct SharedRadioTests {
 
     @Test func `a second server has an adapter of its own`() async throws {
         let first = try await tool("serve", "battery", "--name", "First", "--json").afterFirstLine { first in
-            let second = try await tool("serve", "weather-station", "--name", "Second", "--adapter", "hci2", "--json")
+            let second = try await tool("serve", "weather-station", "--name", "Second", "--json")
                 .afterFirstLine { second in
-                    let found = try await tool("inspect", "Second", "--json").run()
-                    #expect(found.status == 0, "\(found.errors)")
+                    for name in ["First", "Second"] {
+                        let found = try await tool("inspect", name, "--json").run()
+                        #expect(found.status == 0, "\(found.errors)")
+                        // A merged one would have the services of both.
+                        #expect(found.output.contains("180f") != found.output.contains("181a"), "\(found.output)")
+                    }
+                    let third = try await tool("serve", "battery", "--adapter", "hci2").run()
+                    #expect(third.status == 75, "\(third.errors)")
+                    #expect(third.errors.contains("hci2"))
                     second.send(.interrupt)
                 }
             #expect(second.status == 130, "\(second.errors)")
+            // Its adapter is free again.
+            let next = try await tool("serve", "battery", "--adapter", "hci2", "--json").afterFirstLine { next in
+                next.send(.interrupt)
+            }
+            #expect(next.status == 130, "\(next.errors)")
             first.send(.interrupt)
         }
         #expect(first.status == 130, "\(first.errors)")

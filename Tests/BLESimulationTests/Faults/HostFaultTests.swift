@@ -4,7 +4,7 @@ import BLESimulation
 import BLETestSupport
 import Testing
 
-/// What a test can disturb on this machine in the peripheral role.
+/// What a test can disturb on this machine in the peripheral role, besides what `HostRadioContract` checks.
 @Suite(.hangLimit) struct HostFaultTests {
     private static let level = Characteristic<UInt8>(BluetoothUUID(0xFF01), service: BluetoothUUID(0xFF00))
     private let clock = ManualClock()
@@ -21,47 +21,6 @@ import Testing
     init() async throws {
         radio = SimulatedRadio(clock: clock)
         host = try await PeripheralHost(backend: .simulated(radio), configuration: .quiet())
-    }
-
-    private func peripheral() async throws -> Peripheral {
-        let central = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
-        return try await central.find()
-    }
-
-    @Test func `registering services and advertising fail`() async throws {
-        await radio.fail(.register, .next(1))
-        await expectError(.failed) { try await host.serve(definition) }
-        await radio.fail(.advertise, .next(1))
-        await expectError(.failed) { try await host.serve(definition) }
-        try await host.withServed(definition) { _ in
-            let peripheral = try await peripheral()
-            #expect(try await peripheral.read(Self.level) == 7)
-        }
-    }
-
-    @Test func `a request that reaches the host is refused, and one that does not is lost`() async throws {
-        try await host.withServed(definition) { _ in
-            let peripheral = try await peripheral()
-            let device = try #require(await radio.hostedPeripherals.first)
-            await device.fail(.request, .next(1), with: .insufficientResources)
-            let error = await expectError(.attributeError) { try await peripheral.read(Self.level) }
-            #expect(error?.attError == .insufficientResources)
-            #expect(try await peripheral.read(Self.level) == 7)
-        }
-    }
-
-    @Test func `an indication that is not confirmed fails when the link ends`() async throws {
-        try await host.withServed(definition) { served in
-            let peripheral = try await peripheral()
-            let device = try #require(await radio.hostedPeripherals.first)
-            let values = try await peripheral.notifications(Self.level)
-            let unconfirmed = await device.ignore(.confirm)
-            let indication = Task { try await served.indicate(9, from: Self.level) }
-            await unconfirmed.disturbed()
-            await device.dropLink()
-            await expectError(.disconnected) { try await indication.value }
-            _ = values
-        }
     }
 
     @Test(arguments: [SimulatedEvent.register, .advertise])

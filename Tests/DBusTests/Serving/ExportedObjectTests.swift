@@ -50,6 +50,35 @@ struct ExportedObjectTests {
         return (session, id)
     }
 
+    @Test func `the descriptors of a call are closed while it is carried out`() async throws {
+        let bus = try await PrivateBus()
+        let (session, client) = (try await session(bus), try await session(bus))
+        let (hasBegun, isOver, hasEnded) = (SharedValue(false), SharedValue(false), SharedValue(false))
+        let object = ExportedObject(path: "/thing", interface: Self.description) { _ in
+            hasBegun.change { $0 = true }
+            try? await isOver.until { $0 }
+            return .success(MethodReply([.variant(.byte(1))]))
+        }
+        _ = try await session.export(object)
+        _ = try await session.call(.bus("RequestName", [.string(Self.name), .uint32(0)]), timeout: HangLimit.step)
+        /// Returns this program's end of the socket whose other end only the call has.
+        func send() async throws -> PacketSocket {
+            let (kept, given) = try PacketSocket.pair()
+            try await client.send(
+                MethodCall(
+                    Self.name, "/thing", Self.interface, "Give", [.variant(.unixFD(0))], descriptors: [given]))
+            return PacketSocket(kept, on: client.loop)
+        }
+        let socket = try await send()
+        client.loop.perform { socket.open(onPacket: { _ in true }, onEnd: { hasEnded.change { $0 = true } }) }
+        try await hasBegun.until { $0 }
+        try await hasEnded.until { $0 }
+        isOver.change { $0 = true }
+        client.loop.perform { socket.close() }
+        await client.close()
+        await session.close()
+    }
+
     @Test(arguments: TestCarrier.allCases) func `libdbus can call what is served`(_ carrier: TestCarrier) async throws {
         let bus = try await PrivateBus()
         let (session, id) = try await serve(bus, over: carrier)

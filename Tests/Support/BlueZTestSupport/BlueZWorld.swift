@@ -8,7 +8,7 @@ public import BLETestSupport
 /// A fake bluetoothd over a simulated radio, on a bus of its own.
 public struct BlueZWorld: Sendable {
     public let bus: PrivateBus
-    public let radio = SimulatedRadio()
+    public let radio: SimulatedRadio
     public let daemon: FakeBlueZ
     private let carrier: TestCarrier
 
@@ -18,12 +18,14 @@ public struct BlueZWorld: Sendable {
     ///   - hasAgentManager: whether the daemon has an AgentManager1.
     ///   - minorVersion: the second part of the daemon's version: 66 for 5.66.
     ///   - isAsInstalled: whether the daemon runs as a distribution starts it: not experimental, with its battery plugin.
+    ///   - clock: that of the radio.
     package init(
         over carrier: TestCarrier = .socket, policy: String = PrivateBus.policy(), hasAgentManager: Bool = true,
-        minorVersion: Int = 66, isAsInstalled: Bool = false
+        minorVersion: Int = 66, isAsInstalled: Bool = false, clock: any Clock<Duration> = ContinuousClock()
     ) async throws {
         try StartsProcesses.requireLane()
         self.carrier = carrier
+        radio = SimulatedRadio(clock: clock)
         bus = try await PrivateBus(policy: policy)
         daemon = FakeBlueZ(
             address: bus.address, radio: radio, minorVersion: minorVersion, isExperimental: !isAsInstalled,

@@ -2,55 +2,9 @@ public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
-import Synchronization
 
-/// The daemon's clients. When a client leaves the bus, its scans, notifications and sockets end.
+/// StartNotify and StopNotify, by the rules of the daemon's `src/gatt-client.c`.
 extension FakeBlueZ {
-    /// The client of a name, from its first call on.
-    func client(_ name: String) -> FakeClient {
-        if let client = clients[name] { return client }
-        let client = FakeClient()
-        clients[name] = client
-        return client
-    }
-
-    /// The number of clients that have called an object of an adapter, on all adapters.
-    package var clientCount: Int {
-        others.values.reduce(clients.count) { count, other in count + other.assumeIsolated { $0.clients.count } }
-    }
-
-    /// A signal of the bus: when a name has lost its owner, that client has left.
-    nonisolated func heard(_ message: IncomingMessage) {
-        if message.member == "PropertiesChanged" { return clientChanged(message) }
-        // Anybody can send such a signal.
-        guard message.member == "NameOwnerChanged", message.sender == "org.freedesktop.DBus" else { return }
-        var body = message.body
-        guard let name = try? body.string(), (try? body.string()) != nil, (try? body.string())?.isEmpty == true else {
-            return
-        }
-        // At once, so that it precedes the calls that follow.
-        Task.immediate { await self.end(name) }
-    }
-
-    /// A name has left the bus. Everything that its client has ends, here and on the other adapters.
-    private func end(_ name: String) async {
-        agents.removeAll { $0.owner == name }
-        denied.withLock { $0.remove(name) }
-        clients[name]?.hasLeft = true
-        for other in others.values { await other.end(name) }
-        guard let client = clients[name] else { return }
-        await endServing(of: name)
-        if !client.takeMonitors().isEmpty { await endUnusedScan() }
-        if client.isDiscovering { await stopDiscovery(client) }
-        for place in client.notifying {
-            guard let path = attribute(place)?.path else { continue }
-            try? await stopNotifying(place, path, name)
-        }
-        clients[name] = nil
-    }
-
-    // MARK: Notifications
-
     /// The characteristics that a client has switched on.
     var notifying: Set<AttributeID> { clients.values.reduce(into: []) { $0.formUnion($1.notifying) } }
 
@@ -155,46 +109,10 @@ extension FakeBlueZ {
             await previous?.value
             return await work(self)
         }
-        notifyTurns[place] = Task { _ = await task.value }
-        if let error = await task.value { throw error }
-    }
-
-    // MARK: Discovery
-
-    /// Whether any client has a discovery session.
-    public var isDiscovering: Bool { discovery != nil }
-
-    /// The clients whose filters have services.
-    public var serviceFilters: Set<String> { Set(clients.filter { $0.value.filter.hasServices }.keys) }
-
-    /// A session of a client has begun or ended, or its filter has changed.
-    func discoveryChanged() {
-        discovery = FakeDiscovery(clients.values.filter(\.isDiscovering).map(\.filter))
-    }
-
-    /// The sessions of all clients have ended.
-    func endDiscoveries() {
-        for client in clients.values { client.isDiscovering = false }
-        discoveryChanged()
-    }
-
-    /// Ends the radio's scan unless a client's session or monitor needs it.
-    func endUnusedScan() async {
-        if discovery == nil, !hasMonitors { try? await backend.stopDiscovery() }
-    }
-
-    /// Whether the kernel reports an advertisement. If every client sets a limit of signal strength, weaker
-    /// advertisements and those of unknown strength are dropped (`is_filter_match` in Linux's `net/bluetooth/mgmt.c`).
-    func passesKernel(_ advertisement: Advertisement) -> Bool {
-        guard let minimum = discovery?.minimumRSSI else { return true }
-        guard let rssi = advertisement.rssi else { return false }
-        return rssi >= minimum
-    }
-
-    /// Whether the signal strength of an advertisement is shown: if it has changed by 8 dB, or small changes are shown,
-    /// too (`device_set_rssi_with_delta` in the daemon's `src/device.c`).
-    func showsSignalStrength(_ advertisement: Advertisement, of device: FakeDevice) -> Bool {
-        let (before, now) = (device.advertisement.rssi ?? 127, advertisement.rssi ?? 127)
-        return !device.isInRange || discovery?.showsSmallChanges == true || abs(before - now) >= 8
+        let turn = Task { _ = await task.value }
+        notifyTurns[place] = turn
+        let error = await task.value
+        if notifyTurns[place] == turn { notifyTurns[place] = nil }
+        if let error { throw error }
     }
 }

@@ -94,7 +94,7 @@ extension FakeBlueZ {
         await tell(monitor, "Activate")
         guard client.monitors[monitor.path] != nil, session != nil else { return }
         activations += 1
-        if discovery == nil { try? await backend.startDiscovery(DiscoveryFilter()) }
+        if discovery == nil { try? await startScan() }
     }
 
     private func tell(_ monitor: FakeMonitor, _ method: String, _ arguments: DBusValue...) async {

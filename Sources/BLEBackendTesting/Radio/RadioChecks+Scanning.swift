@@ -1,0 +1,107 @@
+import BLE
+import BLESimulation
+import Testing
+
+/// Scans and advertisements.
+extension RadioChecks {
+    private static let interval = Duration.milliseconds(20)
+
+    /// Starts to look for the strap, once no earlier scan runs. The task throws if the scan fails.
+    private func search(_ central: Central) async -> Task<BLEError?, Never> {
+        await untilSilent()
+        return contract.failing { _ = try await contract.find(central) }
+    }
+
+    func failingScans() async throws {
+        try await contract.withCentral { central in
+            let fault = await radio.fail(.scan, .next(1))
+            #expect(await search(central).value?.code == .scanFailed)
+            #expect(await fault.count == 1)
+            #expect(await search(central).value == nil)
+            await radio.dropLink(before: .scan, .next(1))
+            #expect(await search(central).value?.code == facts.preventedScan)
+            #expect(await search(central).value == nil)
+        }
+    }
+
+    func heldScans() async throws {
+        try await contract.withCentral { central in
+            await radio.delay(.scan, .next(1), by: Self.delay)
+            await takesDelay { _ = try await contract.find(central) }
+
+            await untilSilent()
+            let held = await radio.hold(.scan)
+            let found = await search(central)
+            await held.disturbed()
+            await held.release()
+            #expect(await found.value == nil)
+
+            // A scan that ends while it is held does not begin.
+            await untilSilent()
+            let ended = await radio.hold(.scan)
+            let cancelled = await search(central)
+            await ended.disturbed()
+            cancelled.cancel()
+            await ended.release()
+            _ = await cancelled.value
+            _ = try await central.adapters()
+            for _ in 0..<200 { await Task.yield() }
+            await untilSilent()
+            #expect(await search(central).value == nil)
+        }
+    }
+
+    func unansweredScan() async throws {
+        try await contract.withCentral { central in
+            await radio.ignore(.scan, .next(1))
+            let found = await search(central)
+            // What the system waits for an answer.
+            await clock.sleepers(for: .seconds(25))
+            clock.advance(by: .seconds(25))
+            #expect(await found.value?.code == (facts.tellsSilence ? .timedOut : .scanFailed))
+            #expect(await search(central).value == nil)
+        }
+    }
+
+    func lostAdvertisements() async throws {
+        try await contract.withCentral { central in
+            let lost = [
+                await device.ignore(.advertisement, .nth(1)), await device.fail(.advertisement, .nth(2)),
+                await device.dropLink(before: .advertisement, .nth(3)),
+            ]
+            let found = await search(central)
+            for fault in lost {
+                await fault.disturbed()
+                await clock.sleepers(for: Self.interval)
+                clock.advance(by: Self.interval)
+            }
+            #expect(await found.value == nil)
+
+            // While the clock stands, there is one advertisement.
+            await untilSilent()
+            let doubled = await device.duplicate(.advertisement, .next(1))
+            var count = 0
+            for try await event in central.discoveryEvents(duplicates: true, tolerance: .zero) {
+                switch event {
+                case .found, .updated: count += 1
+                default: break
+                }
+                if count == 2 { break }
+            }
+            #expect(await doubled.count == 1)
+        }
+    }
+
+    func heldAdvertisements() async throws {
+        try await contract.withCentral { central in
+            await device.delay(.advertisement, .next(1), by: Self.delay)
+            await takesDelay { _ = try await contract.find(central) }
+            await untilSilent()
+            let held = await device.hold(.advertisement, .next(1))
+            let found = await search(central)
+            await held.disturbed()
+            await held.release()
+            #expect(await found.value == nil)
+        }
+    }
+}
