@@ -140,7 +140,7 @@ struct RealCommandLineTests {
         // What has no packets, and what bluetoothd did by itself.
         let expected = lines.filter {
             $0.contains(
-                /^- [0-9.]+ (start|adapterState|scan|stopScan)|^\+ .* (attMTU|read 180f\/2a19|read 180a\/2a50|subscribe 180f\/2a19|unsubscribe|disconnect)/
+                /^- [0-9.]+ (start|adapterState|scan|stopScan|shutDown)|^\+ .* (attMTU|read 180f\/2a19|read 180a\/2a50|subscribe 180f\/2a19|unsubscribe|disconnect)/
             )
         }
         let others = lines.filter { !expected.contains($0) }
