@@ -15,6 +15,7 @@ struct FakeFaults {
     /// The reason that the daemon reports for the end of a link.
     var reason: (name: String, message: String)?
     var abortsConnection = false
+    var hearsWhileSwitchingOff = false
     var hasClassicProfile = false
     var hasAgentManager = true
     var showsPacketLength = true
@@ -120,6 +121,10 @@ extension FakeBlueZ {
     /// Interrupts the next attempt to connect: the link is reported, the attempt fails, and then the end of the link is
     /// reported. That report can be made to ``hang(_:)`` as "Disconnected".
     public func abortConnection() { faults.abortsConnection = true }
+
+    /// From now on, the devices in range are heard again after the daemon has removed them in order to switch the
+    /// adapter off, and before it is off, as now and then with BlueZ.
+    public func hearWhileSwitchingOff() { faults.hearsWhileSwitchingOff = true }
 
     // MARK: Other daemons, other peripherals
 

@@ -41,6 +41,9 @@ extension Contract {
     }
 
     /// Reads the events of a scan until it waits for `reason` and has lost the strap.
+    ///
+    /// The strap may be lost, found and lost again: a bluetoothd that is told to switch the adapter off first removes
+    /// the devices that it has only heard, and may hear one of them again before the kernel switches it off.
     private func untilWaiting(
         _ events: inout DiscoveryEvents.Iterator, for reason: BLEError.Code, losing strap: Peripheral
     ) async throws {
@@ -50,6 +53,7 @@ extension Contract {
             switch event {
             case .waiting(let error): reasons.append(error.code)
             case .lost(strap): isLost = true
+            case .found(let discovery) where discovery.peripheral == strap: isLost = false
             case .found, .updated, .lost: break
             }
         }

@@ -39,6 +39,12 @@ extension FakeBlueZ {
     /// A blocked adapter stays off.
     public func setPowered(_ isPowered: Bool) async {
         guard !isPowered || !isBlocked else { return }
+        if self.isPowered, !isPowered { removeHeardDevices() }
+        await switchPower(isPowered)
+    }
+
+    /// What the kernel tells the daemon, also when a kill switch has switched the adapter off.
+    private func switchPower(_ isPowered: Bool) async {
         self.isPowered = isPowered
         await radio.setPowered(isPowered, adapter: name)
         if !isPowered { endDiscoveries() }
@@ -88,7 +94,7 @@ extension FakeBlueZ {
         guard isBlocked != self.isBlocked else { return }
         if isBlocked {
             isOnUnblocked = isPowered
-            await setPowered(false)
+            await switchPower(false)
             self.isBlocked = true
         } else {
             self.isBlocked = false

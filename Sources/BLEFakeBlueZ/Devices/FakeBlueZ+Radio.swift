@@ -53,6 +53,16 @@ extension FakeBlueZ {
         removed([(device.path, BlueZ.device)])
     }
 
+    /// Removes the devices that no program has connected to or paired with, as the daemon does before it tells the
+    /// kernel to switch the adapter off (`remove_temporary_devices` in its `src/adapter.c`). Until the kernel does,
+    /// advertisements are still received.
+    func removeHeardDevices() {
+        let heard = devices.values.filter { $0.isTemporary && $0.isInRange }
+        for device in devices.values where device.isTemporary { forget(device.id) }
+        guard faults.hearsWhileSwitchingOff, isDiscovering else { return }
+        for device in heard { self.heard(device.id, device.advertisement) }
+    }
+
     /// Shows the devices that were stored when the daemon ended, or the adapter was taken out.
     func showStored() {
         for device in stored { show(device) }

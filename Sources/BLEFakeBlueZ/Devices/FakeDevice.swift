@@ -65,6 +65,9 @@ struct FakeDevice {
         path = Self.path(of: identity.map { Peripheral.ID(rawValue: $0) } ?? id, onAdapter: adapter)
     }
 
+    /// Whether bluetoothd has only heard it: no program has connected to it or paired with it.
+    var isTemporary: Bool { links == 0 && connecting == nil && pairing == nil && !isPaired && !isTrusted && !isBlocked }
+
     /// What bluetoothd knows of it after a restart. Nil if it has no bond.
     var stored: FakeDevice? {
         guard isPaired else { return nil }

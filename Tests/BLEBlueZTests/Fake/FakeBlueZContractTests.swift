@@ -19,6 +19,12 @@ struct FakeBlueZContractTests {
     func `contract over GDBus`(_ item: BackendContract, carrier: TestCarrier) async throws {
         try await item.check(try await FakePeer(over: carrier, minorVersion: 82))
     }
+
+    @Test func `a peripheral is heard again while the adapter is being switched off`() async throws {
+        let peer = try await FakePeer(minorVersion: 82)
+        await peer.daemon.hearWhileSwitchingOff()
+        try await BackendContract.scansTellWhyTheyWait.check(peer)
+    }
 }
 
 /// The contract's peripheral behind a fake bluetoothd on a bus of its own.

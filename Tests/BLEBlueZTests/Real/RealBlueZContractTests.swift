@@ -95,10 +95,9 @@ struct RealPeer: ContractPeer {
     }
 
     func setPowered(_ isPowered: Bool) async throws {
-        // bluetoothd refuses the call while it is still carrying out the one before. An adapter that is switched on a
-        // tenth of a second after it was switched off sometimes hears nothing with 5.82 (Docs/Testing.md).
+        // bluetoothd refuses the call while it is still carrying out the one before.
         try await run(
-            "sleep \(isPowered ? 1 : 0); for i in {1..100}; do busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered) && exit; sleep 0.2; done; exit 1"
+            "for i in {1..100}; do busctl set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b \(isPowered) && exit; sleep 0.2; done; exit 1"
         )
     }
 
