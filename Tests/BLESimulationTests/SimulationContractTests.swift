@@ -6,6 +6,16 @@ import Testing
 /// The contract on the simulated radio, in real time: a second of the radio is a real one.
 @Suite(.hangLimit)
 struct SimulationContractTests {
+    @Test func `a part of the checks, with the others, has each check once`() {
+        let parts = (1...3).map { BackendContract.part("\($0)of3", of: BackendContract.allCases) }
+        #expect(parts.compactMap { $0?.isEmpty } == [false, false, false])
+        #expect(
+            parts.flatMap { $0 ?? [] }.map(\.rawValue).sorted() == BackendContract.allCases.map(\.rawValue).sorted())
+        for part in ["", "3", "0of3", "4of3", "1of", "of3", "1of2of3", "-1of3", "1of1000"] {
+            #expect(BackendContract.part(part, of: BackendContract.allCases) == nil)
+        }
+    }
+
     @Test(arguments: BackendContract.selected)
     func contract(_ item: BackendContract) async throws {
         try await item.check(await SimulatedPeer())

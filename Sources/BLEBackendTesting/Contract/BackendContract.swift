@@ -121,10 +121,25 @@ public enum BackendContract: String, CaseIterable, Sendable, CustomTestStringCon
         }
     }
 
-    /// All checks, or those listed in the environment variable `BLE_CONTRACT`, separated by commas.
+    /// All checks, or those listed in the environment variable `BLE_CONTRACT`, separated by commas; with
+    /// `BLE_CONTRACT_PART=2of3`, the second of three parts of these.
     public static var selected: [BackendContract] {
-        guard let names = ProcessInfo.processInfo.environment["BLE_CONTRACT"] else { return allCases }
-        return names.split(separator: ",").compactMap { BackendContract(rawValue: String($0)) }
+        let environment = ProcessInfo.processInfo.environment
+        let names = environment["BLE_CONTRACT"]?.split(separator: ",")
+        let checks = names?.compactMap { BackendContract(rawValue: String($0)) } ?? allCases
+        guard let name = environment["BLE_CONTRACT_PART"] else { return checks }
+        // A run without a check would pass.
+        guard let part = part(name, of: checks) else { fatalError("BLE_CONTRACT_PART=\(name) is no part such as 2of3") }
+        return part
+    }
+
+    /// Returns one part of several, such as `2of3`. Each check is in one of the parts. Nil if there is no such part.
+    package static func part(_ part: String, of checks: [BackendContract]) -> [BackendContract]? {
+        let numbers = part.split(separator: "of", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+        guard numbers.count == 2, numbers[0] > 0, numbers[0] <= numbers[1], numbers[1] <= checks.count else {
+            return nil
+        }
+        return stride(from: numbers[0] - 1, to: checks.count, by: numbers[1]).map { checks[$0] }
     }
 
     /// Runs this check. Failed expectations are recorded as issues.
