@@ -1,0 +1,143 @@
+import BLE
+import BLEAssignedNumbers
+import BLEBTHome
+import BLEBeacons
+
+/// A decoded value of a device, with a name that is the same each time.
+struct DeviceField: Equatable, Sendable {
+    enum Value: Equatable, Sendable {
+        case number(Double)
+        case text(String)
+        case flag(Bool)
+
+        var json: JSON {
+            switch self {
+            case .number(let number): .double(number)
+            case .text(let text): .string(text)
+            case .flag(let flag): .bool(flag)
+            }
+        }
+    }
+
+    /// The name for people, such as `battery low`.
+    let name: String
+    let value: Value
+    /// The symbol of the unit, such as `°C`.
+    var unit: String?
+
+    /// The name in JSON and topics: lowercase letters, digits and underscores, such as `battery_low`.
+    var id: String { Self.id(name) }
+
+    static func id(_ name: String) -> String {
+        var id = ""
+        for scalar in name.lowercased().unicodeScalars {
+            if ("a"..."z").contains(scalar) || ("0"..."9").contains(scalar) {
+                id.unicodeScalars.append(scalar)
+            } else if !id.isEmpty, !id.hasSuffix("_") {
+                id += "_"
+            }
+        }
+        return id.hasSuffix("_") ? String(id.dropLast()) : id
+    }
+}
+
+// MARK: Decoding
+
+extension DeviceField {
+    /// Returns the values in an advertisement: of BTHome, RuuviTag and Eddystone's telemetry.
+    ///
+    /// Data that cannot be decoded has none. A BTHome report that is encrypted needs the device's key; with a key, one
+    /// that is not encrypted has no values, because any device can send it.
+    static func fields(of advertisement: Advertisement, from peripheral: Peripheral.ID, key: [UInt8]?) -> [DeviceField]
+    {
+        var fields: [DeviceField] = []
+        func add(_ name: String, _ value: Double?, _ unit: String?) {
+            guard let value else { return }
+            fields.append(DeviceField(name: name, value: .number(value), unit: unit))
+        }
+        if advertisement.serviceData[BluetoothUUID(0xFCD2)] != nil,
+            let report = try? BTHome.decode(advertisement), let objects = objects(of: report, peripheral, key)
+        {
+            fields += objects.compactMap(DeviceField.init)
+        }
+        if let tag = try? RuuviTag.decode(advertisement) {
+            add("temperature", tag.temperatureCelsius, "°C")
+            add("humidity", tag.humidityPercent, "%")
+            add("pressure", tag.pressurePascals.map { Double($0) / 100 }, "hPa")
+            add("voltage", tag.batteryMillivolts.map { Double($0) / 1000 }, "V")
+            add("movement count", tag.movementCount.map(Double.init), nil)
+        }
+        if let frame = try? Eddystone.decode(advertisement), case .telemetry(let telemetry) = frame {
+            add("temperature", telemetry.temperatureCelsius, "°C")
+            add("voltage", telemetry.batteryMillivolts.map { Double($0) / 1000 }, "V")
+        }
+        return numbered(fields)
+    }
+
+    private static func objects(of report: BTHome, _ peripheral: Peripheral.ID, _ key: [UInt8]?) -> [BTHomeObject]? {
+        #if BTHomeEncryption
+            let key = key.flatMap { BTHomeKey($0) }
+            return try? report.objects(key: key, address: Hex.bytes(peripheral.rawValue) ?? [])
+        #else
+            return key == nil ? report.objects : nil
+        #endif
+    }
+
+    /// Creates a field of a number, a flag or a text. Nil for an event, which is not a state, and for a packet id.
+    private init?(_ object: BTHomeObject) {
+        switch object.content {
+        case .number:
+            guard object.kind.id != 0, let value = object.value else { return nil }
+            self.init(
+                name: object.kind.name, value: .number(value), unit: object.kind.unit.isEmpty ? nil : object.kind.unit)
+        case .flag(let flag): self.init(name: object.kind.name, value: .flag(flag))
+        case .text(let text): self.init(name: object.kind.name, value: .text(text))
+        case .version(let numbers):
+            self.init(name: object.kind.name, value: .text(numbers.map(String.init).joined(separator: ".")))
+        case .button, .dimmer, .command, .raw: return nil
+        }
+    }
+
+    /// Returns fields with different ids: the second of one name becomes `temperature 2`. A flag and a number of one
+    /// name, such as `battery`, are different, too.
+    private static func numbered(_ fields: [DeviceField]) -> [DeviceField] {
+        var counts: [String: Int] = [:]
+        return fields.map { field in
+            let count = counts[field.id, default: 0] + 1
+            counts[field.id] = count
+            return count == 1
+                ? field : DeviceField(name: "\(field.name) \(count)", value: field.value, unit: field.unit)
+        }
+    }
+
+    /// Returns the values in the value of a characteristic. A value without a known format is hexadecimal text, and one
+    /// that cannot be decoded has no fields.
+    static func fields(of value: [UInt8], _ key: CharacteristicKey) -> [DeviceField] {
+        let name = AssignedNumbers.assignment(of: key.characteristic)?.name ?? "\(key.characteristic)"
+        guard let format = ValueFormat(of: key.characteristic) else {
+            return [DeviceField(name: name, value: .text(Hex.string(value)))]
+        }
+        guard let decoded = try? format.decode(value) else { return [] }
+        let shown = decoded.filter { !$0.isSilent }
+        return shown.compactMap { field in
+            let name = shown.count == 1 || field.name.isEmpty ? name : "\(name) \(field.name)"
+            return Value(field.content).map { DeviceField(name: name, value: $0, unit: field.unitSymbol) }
+        }
+    }
+}
+
+extension DeviceField.Value {
+    /// Nil for content that is no single value, and for a special one such as `value is not known`.
+    fileprivate init?(_ content: FieldValue.Content) {
+        switch content {
+        case .integer(let number): self = .number(Double(number))
+        case .number(let number): self = .number(number)
+        case .text(let text): self = .text(text)
+        case .choice(let number, let name): self = .text(name ?? "\(number)")
+        case .uuid(let uuid): self = .text("\(uuid)")
+        case .bytes(let bytes): self = .text(Hex.string(bytes))
+        case .flags(_, let names): self = .text(names.joined(separator: ", "))
+        case .special, .fields: return nil
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import BLE
+import BLEBTHome
+
+/// What a gateway publishes, and where. ``GatewayFile`` reads it; see Docs/Gateway.md.
+struct GatewayConfiguration: Sendable {
+    /// The MQTT broker.
+    struct Broker: Sendable {
+        var host = "localhost"
+        /// Nil for the default: 1883, or 8883 with TLS.
+        var port: UInt16?
+        var user: String?
+        var password: String?
+        /// Nil for a connection without TLS.
+        var tls: TLS?
+    }
+
+    /// How the broker proves its identity.
+    struct TLS: Sendable {
+        /// A file with the certificates that are trusted. Nil for those of the system.
+        var certificateAuthorities: String?
+    }
+
+    /// The name of this gateway in topics, unique for its broker.
+    var id: String
+    var broker = Broker()
+    /// The first part of all topics but those of Home Assistant.
+    var prefix = "ble"
+    /// The first part of Home Assistant's topics. Nil if nothing is announced to it.
+    var discoveryPrefix: String? = "homeassistant"
+    var devices: [ListedDevice] = []
+}
+
+/// An entry of the list of devices: what is published must match one.
+struct ListedDevice: Sendable {
+    /// The property that identifies the peripherals of an entry.
+    enum Match: Hashable, Sendable {
+        /// One peripheral.
+        case address(Peripheral.ID)
+        /// All peripherals with this name.
+        case name(String)
+        /// All peripherals that advertise the service, or data of it.
+        case service(BluetoothUUID)
+        /// All peripherals with data of the company.
+        case company(UInt16)
+    }
+
+    /// The key in the file.
+    var key: String
+    /// The name for people. Nil for the advertised name.
+    var name: String?
+    var match: Match
+    /// The key of an encrypted BTHome device, 16 bytes.
+    var bthomeKey: [UInt8]?
+    /// How long a silent device is available.
+    var expiry: Duration = .seconds(300)
+    /// The characteristics whose values are read, and subscribed to, on a link that is maintained. Empty for a device
+    /// that is not connected to.
+    var values: [CharacteristicKey] = []
+}
+
+/// The list of devices. Finding an entry takes the same time for a list of any length.
+struct DeviceList: Sendable {
+    private let entries: [ListedDevice.Match: ListedDevice]
+    let all: [ListedDevice]
+
+    init(_ devices: [ListedDevice]) {
+        all = devices
+        entries = Dictionary(devices.map { ($0.match, $0) }) { first, _ in first }
+    }
+
+    /// Returns the entry of a peripheral: the one with its address, otherwise with its name, a company, or a service.
+    ///
+    /// Only its address makes an entry apply to a peripheral whose address changes: each new address would be a new
+    /// device.
+    func entry(of peripheral: Peripheral.ID, _ advertisement: Advertisement) -> ListedDevice? {
+        if let device = entries[.address(peripheral)] { return device }
+        guard hasLastingAddress(peripheral, advertisement.addressType) else { return nil }
+        if let name = advertisement.localName, let device = entries[.name(name)] { return device }
+        for company in advertisement.manufacturerData.keys.sorted() {
+            if let device = entries[.company(company)] { return device }
+        }
+        for service in advertisement.serviceData.keys { if let device = entries[.service(service)] { return device } }
+        for service in advertisement.serviceUUIDs { if let device = entries[.service(service)] { return device } }
+        return nil
+    }
+
+    /// Whether a peripheral keeps its address: a public one, or a static random one, whose two highest bits are set
+    /// (Core Specification 5.4, volume 6, part B, section 1.3.2).
+    private func hasLastingAddress(_ peripheral: Peripheral.ID, _ type: AddressType?) -> Bool {
+        guard type != .public else { return true }
+        guard let address = Hex.bytes(peripheral.rawValue), address.count == 6 else { return false }
+        return address[0] >= 0xC0
+    }
+}

@@ -1,0 +1,133 @@
+import BLE
+import FoundationEssentials
+
+/// A gateway's configuration as JSON; see Docs/Gateway.md.
+///
+/// Unknown keys are refused, with their place and the nearest known key.
+enum GatewayFile {
+    /// The keys of each kind of object.
+    static let keys = [
+        "gateway": ["id", "broker", "prefix", "discovery", "devices"],
+        "broker": ["host", "port", "user", "password", "tls"],
+        "tls": ["ca"],
+        "device": ["name", "address", "localName", "service", "company", "bthomeKey", "expiry", "values"],
+    ]
+
+    /// Reads a configuration.
+    static func configuration(json: Data) throws -> GatewayConfiguration {
+        let entry = try Entry(text: json)
+        let object = try object(entry, "gateway")
+        let id = try object.required("id", in: entry.place)
+        var configuration = GatewayConfiguration(id: try topicLevel(id))
+        if let broker = object["broker"] { configuration.broker = try Self.broker(broker) }
+        if let prefix = object["prefix"] { configuration.prefix = try topic(prefix) }
+        if let discovery = object["discovery"] {
+            configuration.discoveryPrefix = discovery.json == .bool(false) ? nil : try topic(discovery)
+        }
+        var matches: [ListedDevice.Match: String] = [:]
+        for (key, entry) in try object.required("devices", in: entry.place).entries() {
+            let device = try device(key, entry)
+            if let other = matches.updateValue(key, forKey: device.match) {
+                throw entry.mistake("the same peripherals as \"\(other.excerpt)\"")
+            }
+            configuration.devices.append(device)
+        }
+        return configuration
+    }
+
+    private static func broker(_ entry: Entry) throws -> GatewayConfiguration.Broker {
+        let object = try object(entry, "broker")
+        var broker = GatewayConfiguration.Broker()
+        if let host = object["host"] { broker.host = try text(host) }
+        broker.port = try object["port"].map { UInt16(try $0.integer(1...65_535)) }
+        broker.user = try object["user"].map(text)
+        broker.password = try object["password"]?.string()
+        if let password = object["password"], broker.user == nil { throw password.mistake("a password needs a user") }
+        if let tls = object["tls"] {
+            if tls.json == .bool(true) {
+                broker.tls = GatewayConfiguration.TLS()
+            } else if tls.json != .bool(false) {
+                broker.tls = GatewayConfiguration.TLS(
+                    certificateAuthorities: try Self.object(tls, "tls")["ca"].map(text))
+            }
+        }
+        return broker
+    }
+
+    private static func device(_ key: String, _ entry: Entry) throws -> ListedDevice {
+        let object = try object(entry, "device")
+        var matches: [ListedDevice.Match] = []
+        if let address = object["address"] { matches.append(.address(try Self.address(address))) }
+        if let name = object["localName"] { matches.append(.name(try text(name))) }
+        if let service = object["service"] { matches.append(.service(try service.service())) }
+        if let company = object["company"] { matches.append(.company(try Self.company(company))) }
+        guard matches.count == 1 else {
+            throw entry.mistake("a device has one of address, localName, service and company")
+        }
+        var device = ListedDevice(key: key, match: matches[0])
+        device.name = try object["name"].map(text)
+        if let bytes = object["bthomeKey"] {
+            device.bthomeKey = try bytes.bytes()
+            guard device.bthomeKey?.count == 16 else { throw bytes.mistake("not a key of 16 bytes") }
+        }
+        if let expiry = object["expiry"] { device.expiry = .seconds(try expiry.integer(1...86_400)) }
+        if let values = object["values"] {
+            guard object["address"] != nil else { throw values.mistake("only a device with an address has values") }
+            device.values = try values.array().map { try value($0) }
+        }
+        return device
+    }
+
+    /// A characteristic, or a service and a characteristic with a slash between them, by UUID or name.
+    static func value(_ entry: Entry) throws -> CharacteristicKey {
+        let parts = try entry.string().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count <= 2, let last = parts.last else { throw entry.mistake("not a characteristic") }
+        return CharacteristicKey(
+            service: parts.count == 2 ? try Entry(.string(parts[0]), entry.place).service() : nil,
+            characteristic: try Entry(.string(last), entry.place).characteristic())
+    }
+
+    private static func object(_ entry: Entry, _ kind: String) throws -> [String: Entry] {
+        try entry.object(keys[kind] ?? [])
+    }
+
+    private static func text(_ entry: Entry) throws -> String {
+        let text = try entry.string()
+        guard !text.isEmpty, text.utf8.count <= 200, text == text.harmless else {
+            throw entry.mistake("not a text of 1 to 200 bytes without control characters")
+        }
+        return text
+    }
+
+    private static func address(_ entry: Entry) throws -> Peripheral.ID {
+        let text = try entry.string()
+        guard text.utf8.count == 17, text.filter({ $0 == ":" }).count == 5, let bytes = Hex.bytes(text),
+            bytes.count == 6
+        else { throw entry.mistake("not an address such as C4:7C:8D:00:00:01") }
+        return Peripheral.ID(rawValue: text.uppercased())
+    }
+
+    private static func company(_ entry: Entry) throws -> UInt16 {
+        guard let digits = Hex.bytes(try entry.string()), digits.count == 2 else {
+            throw entry.mistake("not a company of four digits, such as 0499")
+        }
+        return UInt16(digits[0]) << 8 | UInt16(digits[1])
+    }
+
+    /// A part of a topic: a subscription's wildcards and a slash would change what the topic is.
+    private static func topicLevel(_ entry: Entry) throws -> String {
+        let text = try text(entry)
+        guard !text.contains(where: { "/+#$".contains($0) }) else {
+            throw entry.mistake("not a part of a topic: it contains /, +, # or $")
+        }
+        return text
+    }
+
+    private static func topic(_ entry: Entry) throws -> String {
+        let text = try text(entry)
+        guard !text.contains(where: { "+#".contains($0) }), !text.hasPrefix("/"), !text.hasSuffix("/"),
+            !text.hasPrefix("$")
+        else { throw entry.mistake("not the beginning of a topic") }
+        return text
+    }
+}

@@ -1,0 +1,67 @@
+import BLE
+
+/// A message for the broker.
+struct GatewayMessage: Equatable, Sendable {
+    let topic: String
+    /// Text. Empty to remove a retained message.
+    var payload: String
+    /// Whether the broker keeps the message for later subscribers.
+    var isRetained = true
+    /// How long the broker keeps it. Nil for no limit.
+    var expiry: Duration?
+    /// The data by which the sender of a command recognizes the answer.
+    var correlation: [UInt8]?
+}
+
+/// A message from the broker.
+struct ReceivedMessage: Sendable {
+    var topic: String
+    var payload: [UInt8]
+    /// Whether the message had been kept by the broker.
+    var isRetained = false
+    /// The topic that the sender of a command expects the answer on.
+    var responseTopic: String?
+    var correlation: [UInt8]?
+}
+
+/// The topics of a gateway. Docs/Gateway.md lists them.
+struct GatewayTopics: Sendable {
+    let prefix: String
+    let gateway: String
+    let discovery: String?
+
+    init(_ configuration: GatewayConfiguration) {
+        (prefix, gateway, discovery) = (configuration.prefix, configuration.id, configuration.discoveryPrefix)
+    }
+
+    /// `online` while the gateway runs, otherwise `offline`.
+    var state: String { "\(prefix)/gateway/\(gateway)/state" }
+    /// Whether Home Assistant runs.
+    var homeAssistantState: String? { discovery.map { "\($0)/status" } }
+
+    func values(_ device: String) -> String { "\(prefix)/device/\(device)/state" }
+    func availability(_ device: String) -> String { "\(prefix)/device/\(device)/availability" }
+    /// The device's entry in the list, and the gateway that publishes it.
+    func origin(_ device: String) -> String { "\(prefix)/device/\(device)/origin" }
+    func command(_ device: String) -> String { "\(prefix)/device/\(device)/command" }
+    func result(_ device: String) -> String { "\(prefix)/device/\(device)/result" }
+    func discovery(_ device: String) -> String? { discovery.map { "\($0)/device/\(identifier(device))/config" } }
+
+    /// The identifier of a device in Home Assistant, unique among all integrations.
+    func identifier(_ device: String) -> String { "\(prefix.replacing("/", with: "_"))_\(device)" }
+
+    /// Returns the device in a topic such as `ble/device/c47c8d000001/command`. Nil for another topic.
+    func device(in topic: String, _ last: String) -> String? {
+        let (start, end) = ("\(prefix)/device/", "/\(last)")
+        guard topic.hasPrefix(start), topic.hasSuffix(end), topic.utf8.count > start.utf8.count + end.utf8.count else {
+            return nil
+        }
+        let device = topic.dropFirst(start.count).dropLast(end.count)
+        return device.contains("/") ? nil : String(device)
+    }
+
+    /// The part of a topic that stands for a peripheral: its address without colons, in lowercase.
+    static func device(_ peripheral: Peripheral.ID) -> String {
+        peripheral.rawValue.lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+}

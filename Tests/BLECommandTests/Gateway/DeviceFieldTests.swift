@@ -1,0 +1,69 @@
+import BLE
+import BLEBTHome
+import BLEBeacons
+import Testing
+
+@testable import BLECommand
+
+struct DeviceFieldTests {
+    private let id = Peripheral.ID(rawValue: "54:48:E6:8F:80:A5")
+
+    private func fields(_ advertisement: Advertisement, key: [UInt8]? = nil) -> [DeviceField] {
+        DeviceField.fields(of: advertisement, from: id, key: key)
+    }
+
+    @Test func `a name becomes an id of letters, digits and underscores`() {
+        #expect(DeviceField.id("PM2.5 (mass)") == "pm2_5_mass")
+        #expect(DeviceField.id("  Temperature 2 ") == "temperature_2")
+        #expect(DeviceField.id("日本") == "")
+    }
+
+    @Test func `a tag has its values in the units of the field`() throws {
+        var advertisement = Advertisement()
+        try RuuviTag(temperatureCelsius: 24.3, pressurePascals: 100_044, batteryMillivolts: 2977).encode(
+            into: &advertisement)
+        let fields = fields(advertisement)
+        #expect(fields.map(\.id) == ["temperature", "pressure", "voltage"])
+        #expect(fields.map(\.value) == [.number(24.3), .number(1000.44), .number(2.977)])
+        #expect(fields.map(\.unit) == ["°C", "hPa", "V"])
+    }
+
+    @Test func `several values of one kind have numbers, and events have no field`() throws {
+        let kind = try #require(BTHomeKind(id: 2))
+        let button = try BTHomeObject(try #require(BTHomeKind(id: 0x3A)), .button(.press))
+        var advertisement = Advertisement()
+        try BTHome([try BTHomeObject(kind, value: 4), try BTHomeObject(kind, value: 5), button]).encode(
+            into: &advertisement)
+        #expect(fields(advertisement).map(\.id) == ["temperature", "temperature_2"])
+    }
+
+    /// The example of bthome.io/encryption.
+    @Test func `an encrypted report needs the key, and a plain one is refused with a key`() throws {
+        let key = try #require(Hex.bytes("231d39c1d7cc1ab1aee224cd096db932"))
+        let service = BluetoothUUID(0xFCD2)
+        let sealed = Advertisement(serviceData: [
+            service: try #require(Hex.bytes("41a47266c95f730011223378237214"))
+        ])
+        #expect(fields(sealed, key: key).map(\.value) == [.number(25.06), .number(50.55)])
+        #expect(fields(sealed) == [])
+        let plain = Advertisement(serviceData: [service: [0x40, 0x02, 0xCA, 0x09]])
+        #expect(fields(plain).map(\.value) == [.number(25.06)])
+        #expect(fields(plain, key: key) == [])
+    }
+
+    @Test(arguments: ["", "40", "4002", "ff", "41a47266"])
+    func `malformed data have no fields`(text: String) throws {
+        let data = try #require(Hex.bytes(text))
+        #expect(
+            fields(Advertisement(manufacturerData: [0x0499: data], serviceData: [BluetoothUUID(0xFCD2): data])) == [])
+    }
+
+    @Test func `a value of a characteristic has the fields of its format`() {
+        let level = CharacteristicKey(characteristic: BluetoothUUID(0x2A19))
+        #expect(
+            DeviceField.fields(of: [90], level) == [DeviceField(name: "Battery Level", value: .number(90), unit: "%")])
+        #expect(DeviceField.fields(of: [], level) == [])
+        let own = CharacteristicKey(characteristic: BluetoothUUID(0xFF01))
+        #expect(DeviceField.fields(of: [1, 2], own).map(\.value) == [.text("0102")])
+    }
+}

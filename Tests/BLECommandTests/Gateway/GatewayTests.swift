@@ -1,0 +1,228 @@
+import BLE
+import BLEBTHome
+import BLESimulation
+import BLETestSupport
+import BLETesting
+import Testing
+
+@testable import BLECommand
+
+@Suite(.hangLimit)
+struct GatewayTests {
+    private let world: SimulatedWorld
+    private let broker = MemoryBroker()
+
+    init() async throws { world = try await SimulatedWorld() }
+
+    private static let key = "ble/device/c47c8d000001"
+    private static let address = Peripheral.ID(rawValue: "C4:7C:8D:00:00:01")
+
+    private func configuration(_ devices: [ListedDevice]) -> GatewayConfiguration {
+        var configuration = GatewayConfiguration(id: "kitchen")
+        configuration.devices = devices
+        return configuration
+    }
+
+    /// Runs a gateway while the body runs.
+    private func withGateway(_ devices: [ListedDevice], _ body: () async throws -> Void) async throws {
+        let gateway = Gateway(configuration(devices), broker: broker, clock: world.clock) { _ in }
+        let central = world.central
+        let run = Task { try await gateway.run { central } }
+        await until { broker.filters.count == 3 }
+        broker.send(.connected)
+        try await body()
+        run.cancel()
+        _ = await run.result
+        #expect(broker.retained["ble/gateway/kitchen/state"] == "offline")
+        #expect(broker.hasEnded)
+    }
+
+    private static func thermometer(_ value: Double, address: String = "C4:7C:8D:00:00:01") throws
+        -> PeripheralDefinition
+    {
+        var advertisement = Advertisement(localName: "Thermometer")
+        try BTHome([try BTHomeObject(try #require(BTHomeKind(id: 2)), value: value)]).encode(into: &advertisement)
+        return PeripheralDefinition(
+            address: address, advertisement: advertisement, advertisingInterval: .seconds(10), services: [])
+    }
+
+    @Test func `a listed thermometer is published, and what is not listed is not`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            _ = await world.radio.add(try Self.thermometer(-18.5))
+            _ = await world.radio.add(try Self.thermometer(21, address: "C4:7C:8D:00:00:02"))
+            await world.clock.run(for: .seconds(30))
+            #expect(broker.retained["\(Self.key)/state"]?.contains(#""temperature":-18.5"#) == true)
+            #expect(broker.retained["\(Self.key)/availability"] == "online")
+            #expect(broker.retained["ble/gateway/kitchen/state"] == "online")
+            #expect(!broker.retained.keys.contains { $0.contains("c47c8d000002") })
+        }
+    }
+
+    @Test func `a peripheral with a private address never becomes a device by its name`() async throws {
+        try await withGateway([ListedDevice(key: "all", match: .name("Thermometer"))]) {
+            for number in 0..<50 {
+                let address = "4\(number % 10):00:00:00:00:\(number < 10 ? "0" : "")\(number)"
+                _ = await world.radio.add(try Self.thermometer(1, address: address))
+            }
+            _ = await world.radio.add(try Self.thermometer(1))
+            await world.clock.run(for: .seconds(60))
+            #expect(broker.retained.keys.count { $0.hasSuffix("/availability") } == 1)
+        }
+    }
+
+    @Test func `a device that is silent becomes unavailable, and available again`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address), expiry: .seconds(60))]) {
+            let thermometer = await world.radio.add(try Self.thermometer(4))
+            await world.clock.run(for: .seconds(30))
+            await thermometer.setAdvertising(false)
+            await world.clock.run(for: .seconds(90))
+            #expect(broker.retained["\(Self.key)/availability"] == "offline")
+            await thermometer.setAdvertising(true)
+            await world.clock.run(for: .seconds(30))
+            #expect(broker.retained["\(Self.key)/availability"] == "online")
+        }
+    }
+
+    @Test func `values of a maintained link are published, before and after it is lost`() async throws {
+        let strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+        let device = GatewayTopics.device(strap.id)
+        let keys = [BluetoothUUID(0x2A37), BluetoothUUID(0x2A19)].map { CharacteristicKey(characteristic: $0) }
+        try await withGateway([ListedDevice(key: "strap", match: .address(strap.id), values: keys)]) {
+            await world.clock.run(for: .seconds(10))
+            let state = try #require(broker.retained["ble/device/\(device)/state"])
+            #expect(state.contains(#""battery_level":"#))
+            #expect(state.contains(#"72"#))
+            await strap.dropLink()
+            await world.clock.run(for: .seconds(10))
+            broker.clear()
+            await world.clock.run(for: .seconds(120))
+            #expect(broker.log.contains { $0.topic == "ble/device/\(device)/state" })
+            #expect(await strap.isConnected)
+        }
+    }
+
+    @Test func `Home Assistant's start has everything published again`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            _ = await world.radio.add(try Self.thermometer(4))
+            await world.clock.run(for: .seconds(30))
+            broker.clear()
+            broker.send(.message(ReceivedMessage(topic: "homeassistant/status", payload: Array("online".utf8))))
+            await until { world.clock.sleeperCount >= 3 }
+            await world.clock.run(for: .seconds(4))
+            #expect(broker.log.contains { $0.topic == "homeassistant/device/ble_c47c8d000001/config" })
+        }
+    }
+
+    @Test func `a device whose entry is gone is removed, and that of another gateway is not`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            for (device, gateway, entry) in [
+                ("a1", "kitchen", "gone"), ("a2", "attic", "gone"), ("a3", "kitchen", "freezer"),
+            ] {
+                let origin = #"{"gateway":"\#(gateway)","entry":"\#(entry)"}"#
+                broker.send(
+                    .message(ReceivedMessage(topic: "ble/device/\(device)/origin", payload: Array(origin.utf8))))
+            }
+            broker.send(.message(ReceivedMessage(topic: "ble/device/a4/origin", payload: [0xFF, 0])))
+            await until { broker.log.contains { $0.topic == "ble/device/a1/origin" } }
+            await world.clock.run(for: .seconds(1))
+            let removed = broker.log.filter { $0.payload.isEmpty }.map(\.topic)
+            #expect(
+                removed == [
+                    "homeassistant/device/ble_a1/config", "ble/device/a1/state", "ble/device/a1/availability",
+                    "ble/device/a1/origin",
+                ])
+        }
+    }
+
+    // MARK: Commands
+
+    private func command(_ text: String, device: String = "c47c8d000001", isRetained: Bool = false) {
+        broker.send(
+            .message(
+                ReceivedMessage(
+                    topic: "ble/device/\(device)/command", payload: Array(text.utf8), isRetained: isRetained,
+                    responseTopic: "answers/1", correlation: [7])))
+    }
+
+    private func answers() -> [GatewayMessage] { broker.log.filter { $0.topic == "answers/1" } }
+
+    @Test func `a command reads and writes, and its answer has the correlation`() async throws {
+        let lamp = await world.radio.add(.lamp())
+        let device = GatewayTopics.device(lamp.id)
+        let database = try await world.central.peripheral(lamp.id).services()
+        let writable = try #require(
+            database.flatMap(\.characteristics).first {
+                $0.properties.contains(.write) && $0.properties.contains(.read)
+            })
+        try await withGateway([ListedDevice(key: "lamp", match: .address(lamp.id))]) {
+            command(#"{"id": "w", "write": "\#(writable.uuid)", "value": "01"}"#, device: device)
+            try await asTimePasses { answers().count == 1 }
+            command(#"{"id": "r", "read": "\#(writable.uuid)"}"#, device: device)
+            try await asTimePasses { answers().count == 2 }
+            #expect(answers()[0].payload == #"{"id":"w","ok":true}"#)
+            #expect(answers()[1].payload.contains(#""id":"r","ok":true,"value":"01"}"#))
+            #expect(answers().allSatisfy { $0.correlation == [7] && !$0.isRetained })
+        }
+    }
+
+    private func asTimePasses(_ holds: () -> Bool) async throws {
+        for _ in 0..<100 where !holds() { await world.clock.run(for: .seconds(1)) }
+        try #require(holds())
+    }
+
+    @Test(arguments: [
+        ("", "c47c8d000001", nil), ("{", "c47c8d000001", "invalidArgument"), ("[]", "c47c8d000001", "invalidArgument"),
+        (#"{"read": "2a19", "write": "2a19"}"#, "c47c8d000001", "invalidArgument"),
+        (#"{"read": "2a19", "value": "00"}"#, "c47c8d000001", "invalidArgument"),
+        (#"{"write": "2a19"}"#, "c47c8d000001", "invalidArgument"),
+        (#"{"reed": "2a19"}"#, "c47c8d000001", "invalidArgument"),
+        (#"{"read": "2a19"}"#, "unknown", "peripheralNotFound"),
+    ])
+    func `a command that is wrong gets an error`(text: String, device: String, code: String?) async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            command(text, device: device)
+            command(#"{"id": "last", "read": "x"}"#)
+            try await asTimePasses { answers().count == (code == nil ? 1 : 2) }
+            guard let code else { return }
+            #expect(answers().contains { $0.payload.contains(#""error":"\#(code)""#) && !$0.payload.contains("last") })
+        }
+    }
+
+    @Test func `a retained command is not performed`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            command(#"{"read": "2a19"}"#, isRetained: true)
+            command(#"{"id": "last", "read": "x"}"#)
+            try await asTimePasses { answers().count == 1 }
+            await world.clock.run(for: .seconds(60))
+            #expect(answers().count == 1)
+        }
+    }
+
+    @Test func `commands beyond sixteen are refused while a peripheral does not answer`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            for number in 0..<20 { command(#"{"id": "\#(number)", "read": "2a19"}"#) }
+            await until { answers().count { $0.payload.contains(#""error":"busy""#) } == 4 }
+            try await asTimePasses { answers().count == 20 }
+        }
+    }
+
+    // MARK: Bad luck
+
+    @Test func `a gateway runs for a week`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            let thermometer = await world.radio.add(try Self.thermometer(0))
+            for day in 0..<7 {
+                await thermometer.setAdvertisement(try Self.thermometer(Double(day)).advertisement)
+                if day == 3 { await world.radio.setPowered(false) }
+                if day == 4 { await world.radio.setPowered(true) }
+                await world.clock.run(for: .seconds(86_400))
+                let availability = broker.retained["\(Self.key)/availability"]
+                #expect(availability == (day == 3 ? "offline" : "online"))
+                if day != 3 {
+                    #expect(broker.retained["\(Self.key)/state"]?.contains(#""temperature":\#(day)}"#) == true)
+                }
+                broker.clear()
+            }
+        }
+    }
+}
