@@ -77,17 +77,26 @@ extension RadioChecks {
             }
             #expect(await found.value == nil)
 
-            // While the clock stands, there is one advertisement.
+            // Of one strength, there are those that arrive before another is set.
             await untilSilent()
-            let doubled = await device.duplicate(.advertisement, .next(1))
-            var count = 0
-            for try await event in central.discoveryEvents(duplicates: true, tolerance: .zero) {
-                switch event {
-                case .found, .updated: count += 1
-                default: break
+            var events = central.discoveryEvents(duplicates: true, tolerance: .zero).makeAsyncIterator()
+            func count(until strength: Int) async throws -> Int {
+                var count = 0
+                while let event = try await events.next() {
+                    guard case .found(let found) = event.asReport else { continue }
+                    if found.advertisement.rssi == strength { return count }
+                    count += 1
                 }
-                if count == 2 { break }
+                return count
             }
+            try await peer.setStrength(-51)
+            _ = try await count(until: -51)
+            let doubled = await device.duplicate(.advertisement, .next(1))
+            await clock.sleepers(for: Self.interval)
+            clock.advance(by: Self.interval)
+            await doubled.disturbed()
+            try await peer.setStrength(-52)
+            #expect(try await count(until: -52) == 2)
             #expect(await doubled.count == 1)
         }
     }

@@ -19,6 +19,11 @@ struct FakeBlueZContractTests {
     func `contract over GDBus`(_ item: BackendContract, carrier: TestCarrier) async throws {
         try await item.check(try await FakePeer(over: carrier, minorVersion: 82))
     }
+
+    @Test(arguments: RadioContract.selected, [66, 82])
+    func radio(_ item: RadioContract, minorVersion: Int) async throws {
+        try await item.check(try await FakePeer(minorVersion: minorVersion, clock: ManualClock()))
+    }
 }
 
 /// The contract's peripheral behind a fake bluetoothd on a bus of its own.
