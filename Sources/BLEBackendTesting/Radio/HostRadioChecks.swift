@@ -63,16 +63,9 @@ struct HostRadioChecks {
         try await serving.withHost { host in
             for event in [SimulatedEvent.register, .advertise] {
                 await radio.delay(event, .next(1), by: RadioChecks.delay)
-                let delayed = serve(host)
-                await clock.sleepers(for: RadioChecks.delay)
-                clock.advance(by: RadioChecks.delay)
-                #expect(await delayed.value == nil)
+                await clock.expectDelay(of: serve(host))
 
-                let held = await radio.hold(event, .next(1))
-                let released = serve(host)
-                await held.disturbed()
-                await held.release()
-                #expect(await released.value == nil)
+                try await clock.expectHold(of: event, radio) { serve(host) }
 
                 // One that is cancelled while it is held leaves nothing behind.
                 let again = await radio.hold(event, .next(1))
@@ -92,7 +85,7 @@ struct HostRadioChecks {
                 await radio.ignore(event, .next(1))
                 let unanswered = serve(host)
                 // What the system waits for an answer.
-                await clock.sleepers(for: .seconds(25))
+                await clock.expectSleep(for: .seconds(25), before: unanswered)
                 clock.advance(by: .seconds(25))
                 let code = peer.faultFacts.tellsSilence ? .timedOut : refusal
                 #expect(await unanswered.value?.code == code)
@@ -129,16 +122,11 @@ struct HostRadioChecks {
         try await withServed { _, remote, device in
             for request in Self.requests {
                 await device.delay(.request, .next(1), by: RadioChecks.delay)
-                let delayed = serving.failing { try await request(remote, nil) }
-                await clock.sleepers(for: RadioChecks.delay)
-                clock.advance(by: RadioChecks.delay)
-                #expect(await delayed.value == nil)
+                await clock.expectDelay(of: serving.failing { try await request(remote, nil) })
 
-                let held = await device.hold(.request, .next(1))
-                let released = serving.failing { try await request(remote, nil) }
-                await held.disturbed()
-                await held.release()
-                #expect(await released.value == nil)
+                try await clock.expectHold(of: .request, device) {
+                    serving.failing { try await request(remote, nil) }
+                }
 
                 let lost = await device.hold(.request, .next(1))
                 let ended = serving.failing { try await request(remote, nil) }

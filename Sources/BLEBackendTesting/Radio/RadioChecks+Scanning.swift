@@ -30,11 +30,7 @@ extension RadioChecks {
             await takesDelay { _ = try await contract.find(central) }
 
             await untilSilent()
-            let held = await radio.hold(.scan)
-            let found = await search(central)
-            await held.disturbed()
-            await held.release()
-            #expect(await found.value == nil)
+            try await clock.expectHold(of: .scan, radio) { await search(central) }
 
             // A scan that ends while it is held does not begin.
             await untilSilent()
@@ -56,7 +52,7 @@ extension RadioChecks {
             await radio.ignore(.scan, .next(1))
             let found = await search(central)
             // What the system waits for an answer.
-            await clock.sleepers(for: .seconds(25))
+            await clock.expectSleep(for: .seconds(25), before: found)
             clock.advance(by: .seconds(25))
             #expect(await found.value?.code == (facts.tellsSilence ? .timedOut : .scanFailed))
             #expect(await search(central).value == nil)
@@ -106,11 +102,7 @@ extension RadioChecks {
             await device.delay(.advertisement, .next(1), by: Self.delay)
             await takesDelay { _ = try await contract.find(central) }
             await untilSilent()
-            let held = await device.hold(.advertisement, .next(1))
-            let found = await search(central)
-            await held.disturbed()
-            await held.release()
-            #expect(await found.value == nil)
+            try await clock.expectHold(of: .advertisement, device) { await search(central) }
         }
     }
 }
