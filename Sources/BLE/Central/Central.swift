@@ -119,9 +119,7 @@ public actor Central {
         deadlineClock = DeadlineClock(clock)
         elapsed = Self.stopwatch(configuration.clock)
         let context = CentralContext(
-            handleEvent: { [weak self] event in
-                self?.enter(isCurrent: backend.isCurrent, with: event) { $0.handle($1) }
-            },
+            handleEvent: { [weak self] event in self?.receive(event) },
             logger: configuration.logger, clock: clock,
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
@@ -248,6 +246,11 @@ public actor Central {
     }
 
     // MARK: Events
+
+    /// Handles an event, on the backend's executor.
+    private nonisolated func receive(_ event: CentralBackendEvent) {
+        enter(isCurrent: backend.isCurrent, with: event) { $0.handle($1) }
+    }
 
     private func handle(_ event: CentralBackendEvent) {
         switch event {
