@@ -18,4 +18,32 @@ extension Actor {
         // An isolated parameter is passed like any other.
         return try withoutActuallyEscaping(body) { body in try unsafeBitCast(body, to: Entered.self)(self) }
     }
+
+    /// Runs `body` with a value in the actor's isolation, in the same way. For what happens for each event: a `body`
+    /// that captures nothing needs no memory.
+    @inlinable
+    public nonisolated func enter<Input: Sendable>(
+        isCurrent: Bool, with input: Input, _ body: @escaping (isolated Self, Input) -> Void
+    ) {
+        #if DEBUG
+            preconditionIsolated()
+        #endif
+        if !isCurrent { preconditionIsolated() }
+        unsafeBitCast(Isolated(body: body), to: Entered<Self, Input>.self).body(self, input)
+    }
+}
+
+/// A function of an actor. A structure, because a function itself would be wrapped in another one to be cast.
+@usableFromInline
+struct Isolated<Subject: Actor, Input> {
+    @usableFromInline let body: (isolated Subject, Input) -> Void
+
+    @inlinable
+    init(body: @escaping (isolated Subject, Input) -> Void) { self.body = body }
+}
+
+/// The same function, whose caller is on the actor's executor. An isolated parameter is passed like any other.
+@usableFromInline
+struct Entered<Subject: Actor, Input> {
+    @usableFromInline let body: (Subject, Input) -> Void
 }

@@ -90,9 +90,7 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     @inlinable public mutating func takeDue(at now: Deadline, limit: Int = .max) -> [Work] {
         var due: [Work] = []
         while due.count < limit, let first = heap.first, first.deadline <= now || !contains(first.number) {
-            heap.swapAt(0, heap.count - 1)
-            heap.removeLast()
-            sink()
+            removeFirst()
             if let work = take(first.number) { due.append(work) }
         }
         return due
@@ -111,21 +109,28 @@ public struct TimerQueue<Deadline: Comparable & Sendable, Work> {
     }
 
     @inlinable mutating func rise(from start: Int) {
+        let entry = heap[start]
         var index = start
-        while index > 0, case let parent = (index - 1) / 2, heap[index] < heap[parent] {
-            heap.swapAt(index, parent)
+        while index > 0, case let parent = (index - 1) / 2, entry < heap[parent] {
+            heap[index] = heap[parent]
             index = parent
         }
+        heap[index] = entry
     }
 
-    @inlinable mutating func sink() {
+    /// Replaces the first entry with the last one. The last one is mostly due late: instead of being compared at each
+    /// level, it takes the place at the bottom that the others leave, and rises from there.
+    @inlinable mutating func removeFirst() {
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return }
         var index = 0
         while case let left = 2 * index + 1, left < heap.count {
             let right = left + 1
             let least = right < heap.count && heap[right] < heap[left] ? right : left
-            guard heap[least] < heap[index] else { return }
-            heap.swapAt(index, least)
+            heap[index] = heap[least]
             index = least
         }
+        heap[index] = last
+        rise(from: index)
     }
 }

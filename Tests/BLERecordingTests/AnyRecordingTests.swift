@@ -38,7 +38,9 @@ import Testing
         entry.services = some(Self.databases)
         entry.isOn = some([true, false])
         entry.advertisement = some([Advertisement(localName: "Anna", rssi: -40), Advertisement()])
+        entry.backend = some([0, 1, 2])
         entry.filter = some([DiscoveryFilter()])
+        entry.channel = some([ChannelOptions(), ChannelOptions(security: .authenticated, maximumReceiveLength: 23)])
         return entry
     }
 
@@ -54,6 +56,8 @@ import Testing
             #expect(recording.differences(from: recording).isEmpty)
             _ = recording.differences(from: earlier)
             _ = try Recording(lines: recording.redacted().lines)
+            let gaps = recording.entries.count { $0.what == .gap }
+            #expect(recording.backends.map(\.entries.count).reduce(gaps, +) == recording.entries.count)
             let imported = try Recording(btsnoop: recording.btsnoop())
             _ = try Recording(lines: imported.lines)
             earlier = recording

@@ -123,6 +123,32 @@ import Testing
         #expect(times(recorder.recording) == times(recording))
     }
 
+    @Test func `of two centrals on one recorder, each is replayed on its own`() async throws {
+        let recorder = Recorder()
+        let world = try await RecordedWorld(recorder)
+        let second = try await Central(
+            backend: .recording(.simulated(world.radio), to: recorder), configuration: .quiet(clock: world.clock))
+        let (battery, first) = try await world.addBattery()
+        let other = try await world.during(.seconds(1)) { try await second.find(battery.id) }
+        try await world.during(.seconds(1)) {
+            _ = try await first.read(.batteryLevel)
+            await battery.notify([80], from: Characteristic.batteryLevel.key)
+            _ = try await other.read(.batteryLevel)
+        }
+        await world.central.shutDown()
+        await second.shutDown()
+        let recordings = try Recording(lines: recorder.recording.lines).backends
+        #expect(recordings.count == 2)
+        for (recording, level) in zip(recordings, [90, 80]) {
+            let again = try await RecordedWorld(replaying: recording)
+            let read = try await again.during(.seconds(1)) {
+                try await again.find(battery.id).read(.batteryLevel)
+            }
+            #expect(read == level)
+            await again.central.shutDown()
+        }
+    }
+
     @Test func `a file, and one without private data, are replayed as well`() async throws {
         let (recording, seen) = try await recorded()
         for read in [try Recording(lines: recording.lines), recording.redacted([.addresses])] {

@@ -53,6 +53,46 @@ import Testing
         await world.central.shutDown()
     }
 
+    @Test func `a channel is recorded with its options and its end, and takes packets of the same length again`()
+        async throws
+    {
+        let (psm, recorder) = (PSM(rawValue: 0x80), Recorder())
+        let world = try await RecordedWorld(recorder)
+        var definition = PeripheralDefinition.battery()
+        definition.channels = [
+            ChannelDefinition(psm, maximumReceiveLength: 100) { channel in
+                guard let packet = try await channel.receive(timeout: .seconds(1)) else { return }
+                // Closes one of the channels.
+                if packet == [2] { channel.close() } else { for try await _ in channel.packets {} }
+            }
+        ]
+        let strap = try await world.find(await world.radio.add(definition).id)
+        for number in [1, 2] as [UInt8] {
+            try await world.during(.seconds(1)) {
+                let channel = try await strap.openChannel(psm, maximumReceiveLength: 64)
+                try await channel.send([number])
+                if number == 1 { channel.close() } else { for try await _ in channel.packets {} }
+            }
+        }
+        await world.central.shutDown()
+        let recording = try Recording(lines: recorder.recording.lines)
+        let opened = recording.entries.filter { $0.what == .openChannel }
+        #expect(opened.map(\.channel) == Array(repeating: ChannelOptions(maximumReceiveLength: 64), count: 2))
+        let replies = recording.entries.filter { entry in
+            entry.what == .reply && opened.contains { $0.call == entry.call }
+        }
+        #expect(replies.map(\.number) == [100, 100])
+        let ends = recording.entries.filter { $0.what == .channelEnded }
+        #expect(ends.map(\.call) == opened.map(\.call))
+        #expect(ends.map(\.error?.disconnectReason) == [.local, nil])
+        let again = try await RecordedWorld(replaying: recording)
+        let length = try await again.during(.seconds(1)) {
+            try await again.find(strap.id).openChannel(psm).maximumLength
+        }
+        #expect(length == 100)
+        await again.central.shutDown()
+    }
+
     // MARK: Values
 
     @Test func `a read from an offset gives what it gave, whatever was read before`() async throws {

@@ -98,6 +98,7 @@ public struct BoundedStream<Element: Sendable>: AsyncSequence, Sendable {
         }
 
         /// Returns the next element of the batch that was already taken, or nil if there is none.
+        @inlinable
         mutating func nextOfBatch() -> Element? {
             guard position < batch.count else { return nil }
             defer { position += 1 }

@@ -119,7 +119,7 @@ public actor Central {
         deadlineClock = DeadlineClock(clock)
         elapsed = Self.stopwatch(configuration.clock)
         let context = CentralContext(
-            handleEvent: { [weak self] event in self?.enter { $0.handle(event) } },
+            handleEvent: { [weak self] event in self?.receive(event) },
             logger: configuration.logger, clock: clock,
             pairing: PairingAgent(
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
@@ -247,12 +247,17 @@ public actor Central {
 
     // MARK: Events
 
+    /// Handles an event, on the backend's executor.
+    private nonisolated func receive(_ event: CentralBackendEvent) {
+        enter(isCurrent: backend.isCurrent, with: event) { $0.handle($1) }
+    }
+
     private func handle(_ event: CentralBackendEvent) {
         switch event {
         case .advertisementReceived(let id, let advertisement):
             count(.advertisementReceived)
             if isTracing { trace(advertisement, from: id) }
-            scanning.didReceive(advertisement, from: id, now: elapsed) { peripheral($0) }
+            scanning.receivers.didReceive(advertisement, from: id, now: elapsed) { peripheral($0) }
         case .adapterStateChanged(let state):
             adapterChanged(state)
         case .scanEnded(let error):

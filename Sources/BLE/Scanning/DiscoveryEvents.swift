@@ -36,17 +36,27 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     /// An iterator over a scan.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let scan: DiscoveryEvents
-        private var events: BoundedStream<DiscoveryEvent>.Iterator?
+        /// Nil before the scan has started.
+        @usableFromInline var events: BoundedStream<DiscoveryEvent>.Iterator?
 
         fileprivate init(scan: DiscoveryEvents) { self.scan = scan }
 
         /// Returns the next event.
+        @inlinable
         public mutating func next() async throws(BLEError) -> DiscoveryEvent? {
             try await next(isolation: #isolation)
         }
 
         /// Returns the next event, without leaving the caller's actor.
+        @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
+            if let event = events?.nextOfBatch() { return event }
+            return try await wait(isolation: actor)
+        }
+
+        /// Returns the next event after starting the scan, or waiting for the event.
+        @usableFromInline
+        mutating func wait(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
             if events == nil {
                 let tracker = DiscoveryTracker(
                     criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter,
@@ -82,14 +92,18 @@ public struct Discoveries: AsyncSequence, Sendable {
 
     /// An iterator over a scan.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var events: DiscoveryEvents.Iterator
+        @usableFromInline var events: DiscoveryEvents.Iterator
+
+        init(events: DiscoveryEvents.Iterator) { self.events = events }
 
         /// Returns the next peripheral found.
+        @inlinable
         public mutating func next() async throws(BLEError) -> Discovery? {
             try await next(isolation: #isolation)
         }
 
         /// Returns the next peripheral found, without leaving the caller's actor.
+        @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Discovery? {
             while let event = try await events.next(isolation: actor) {
                 if case .found(let discovery) = event { return discovery }

@@ -16,15 +16,8 @@ struct DiscoveryTracker {
 
     private struct Sighting {
         /// The last advertisement that was reported. Nil if it will not be compared.
-        var reported: Reported?
+        var reported: Advertisement?
         var at: Duration
-    }
-
-    /// A class, so that a sighting is small, and nothing is copied for an advertisement that has not changed.
-    private final class Reported: Sendable {
-        let advertisement: Advertisement
-
-        init(_ advertisement: Advertisement) { self.advertisement = advertisement }
     }
 
     /// The number of peripherals seen.
@@ -42,16 +35,15 @@ struct DiscoveryTracker {
         guard criteria.matches(advertisement, from: id) else { return nil }
         let isCompared = reportsUpdates && !duplicates
         guard let index = seen.index(forKey: id) else {
-            seen[id] = Sighting(reported: isCompared ? Reported(advertisement) : nil, at: now)
+            seen[id] = Sighting(reported: isCompared ? advertisement : nil, at: now)
             return .found
         }
         seen.values[index].at = now
         guard reportsUpdates else { return nil }
-        guard isCompared, let reported = seen.values[index].reported else { return .updated }
-        var comparable = reported.advertisement
+        guard isCompared, var comparable = seen.values[index].reported else { return .updated }
         comparable.rssi = advertisement.rssi
         if comparable == advertisement { return nil }
-        seen.values[index].reported = Reported(advertisement)
+        seen.values[index].reported = advertisement
         return .updated
     }
 

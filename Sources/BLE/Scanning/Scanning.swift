@@ -117,10 +117,29 @@ struct Scanning {
         case stop
     }
 
-    private var scans: [Int: Scan] = [:]
-    /// The searches for peripherals that the system does not know, by peripheral. Delivered when the peripheral is
-    /// found.
-    private var searches: [Peripheral.ID: [Int: Outcome<Void>]] = [:]
+    /// What receives advertisements. Apart from the rest, because it is copied for each advertisement.
+    struct Receivers {
+        fileprivate var scans: [Int: Scan] = [:]
+        /// The searches for peripherals that the system does not know, by peripheral. Delivered when the peripheral is
+        /// found.
+        fileprivate var searches: [Peripheral.ID: [Int: Outcome<Void>]] = [:]
+
+        /// Reports an advertisement to the scans whose criteria it meets. Makes a peripheral and reads the clock only
+        /// if necessary, because most advertisements do not change anything.
+        func didReceive(
+            _ advertisement: Advertisement, from id: Peripheral.ID, now: () -> Duration,
+            peripheral: (Peripheral.ID) -> Peripheral
+        ) {
+            if !searches.isEmpty {
+                for found in (searches[id] ?? [:]).values { found.deliver(.success(())) }
+            }
+            guard !scans.isEmpty else { return }
+            let now = now()
+            for scan in scans.values { scan.didReceive(advertisement, from: id, now: now, peripheral: peripheral) }
+        }
+    }
+
+    private(set) var receivers = Receivers()
     /// The filter that the backend runs with. Nil if it does not scan.
     private var applied: DiscoveryFilter? {
         didSet {
@@ -143,12 +162,12 @@ struct Scanning {
 
     // MARK: Scans and searches
 
-    mutating func add(_ scan: Scan, _ token: Int) { scans[token] = scan }
+    mutating func add(_ scan: Scan, _ token: Int) { receivers.scans[token] = scan }
 
     /// Ends a scan that is no longer read.
-    mutating func remove(_ token: Int) { scans.removeValue(forKey: token)?.cancel() }
+    mutating func remove(_ token: Int) { receivers.scans.removeValue(forKey: token)?.cancel() }
 
-    func scan(_ token: Int) -> Scan? { scans[token] }
+    func scan(_ token: Int) -> Scan? { receivers.scans[token] }
 
     /// Whether the backend scans.
     var isRunning: Bool { applied != nil }
@@ -166,27 +185,27 @@ struct Scanning {
         observers.finish(.shutDown)
     }
 
-    var trackedCount: Int { scans.values.reduce(0) { $0 + $1.trackedCount } }
+    var trackedCount: Int { receivers.scans.values.reduce(0) { $0 + $1.trackedCount } }
 
     /// Starts to search for a peripheral, until ``endSearch(_:for:)``.
     mutating func beginSearch(_ token: Int, for id: Peripheral.ID) -> Outcome<Void> {
         let found = Outcome<Void>()
-        searches[id, default: [:]][token] = found
+        receivers.searches[id, default: [:]][token] = found
         return found
     }
 
     mutating func endSearch(_ token: Int, for id: Peripheral.ID) {
-        searches[id]?[token] = nil
-        if searches[id]?.isEmpty == true { searches[id] = nil }
+        receivers.searches[id]?[token] = nil
+        if receivers.searches[id]?.isEmpty == true { receivers.searches[id] = nil }
     }
 
-    func isSearching(_ id: Peripheral.ID) -> Bool { searches[id] != nil }
+    func isSearching(_ id: Peripheral.ID) -> Bool { receivers.searches[id] != nil }
 
     /// Ends all scans and searches.
     mutating func finish(_ error: BLEError) {
-        let (ended, unfound) = (scans.values, searches.values)
-        scans = [:]
-        searches = [:]
+        let (ended, unfound) = (receivers.scans.values, receivers.searches.values)
+        receivers.scans = [:]
+        receivers.searches = [:]
         applied = nil
         for found in unfound.flatMap(\.values) { found.deliver(.failure(error)) }
         for scan in ended { scan.finish(error) }
@@ -197,10 +216,10 @@ struct Scanning {
     /// The filter that the backend needs to serve every scan: the union of their criteria. Nil if there is no scan.
     var wanted: DiscoveryFilter? {
         // A search for a peripheral needs all advertisements.
-        let criteria = scans.values.map(\.criteria) + (searches.isEmpty ? [] : [.any])
+        let criteria = receivers.scans.values.map(\.criteria) + (receivers.searches.isEmpty ? [] : [.any])
         guard !criteria.isEmpty else { return nil }
         var filter = DiscoveryFilter(uniting: criteria)
-        filter.tolerance = searches.isEmpty ? scans.values.map(\.tolerance).min() ?? .zero : .zero
+        filter.tolerance = receivers.searches.isEmpty ? receivers.scans.values.map(\.tolerance).min() ?? .zero : .zero
         return filter
     }
 
@@ -220,7 +239,7 @@ struct Scanning {
 
     /// Marks the scans that the backend serves as started.
     private func markStarted() {
-        if applied != nil { for scan in scans.values { scan.hasStarted() } }
+        if applied != nil { for scan in receivers.scans.values { scan.hasStarted() } }
     }
 
     /// The next change, with a mark to pass on with its result. Nil when nothing is left to change.
@@ -233,13 +252,13 @@ struct Scanning {
     mutating func changed(_ change: Change, mark: Int) {
         if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
         mayBeScanning = false
-        if applied != nil { for scan in scans.values { scan.resume() } }
+        if applied != nil { for scan in receivers.scans.values { scan.resume() } }
     }
 
     /// Ends the scans that do not wait: the adapter is off or absent. They throw the error.
     mutating func refuse(_ error: BLEError) {
-        for (token, scan) in scans where !scan.waits {
-            scans[token] = nil
+        for (token, scan) in receivers.scans where !scan.waits {
+            receivers.scans[token] = nil
             scan.finish(error)
         }
     }
@@ -260,36 +279,22 @@ struct Scanning {
     /// Handles a backend that has stopped scanning until the adapter is on again. Scans wait for the adapter, and
     /// report this, unless they must not wait for an adapter that is off or absent. Searches fail with the error.
     mutating func interrupt(_ error: BLEError) {
-        for found in searches.values.flatMap(\.values) { found.deliver(.failure(error)) }
+        for found in receivers.searches.values.flatMap(\.values) { found.deliver(.failure(error)) }
         applied = nil
         mayBeScanning = false
         interruptions += 1
         if error.code != .bluetoothLost { refuse(error) }
-        for scan in scans.values { scan.wait(for: error) }
+        for scan in receivers.scans.values { scan.wait(for: error) }
     }
 
-    // MARK: Received advertisements
-
-    /// Reports an advertisement to the scans whose criteria it meets. Makes a peripheral and reads the clock only if
-    /// necessary, because most advertisements do not change anything.
-    func didReceive(
-        _ advertisement: Advertisement, from id: Peripheral.ID, now: () -> Duration,
-        peripheral: (Peripheral.ID) -> Peripheral
-    ) {
-        if !searches.isEmpty {
-            for found in (searches[id] ?? [:]).values { found.deliver(.success(())) }
-        }
-        guard !scans.isEmpty else { return }
-        let now = now()
-        for scan in scans.values { scan.didReceive(advertisement, from: id, now: now, peripheral: peripheral) }
-    }
+    // MARK: Peripherals
 
     /// Refreshes the last-seen time of a peripheral whose link has ended: it was present until now.
     func refreshLastSeen(_ id: Peripheral.ID, now: Duration) {
-        for scan in scans.values { scan.refreshLastSeen(id, now: now) }
+        for scan in receivers.scans.values { scan.refreshLastSeen(id, now: now) }
     }
 
     func didRemove(_ peripheral: Peripheral) {
-        for scan in scans.values { scan.didRemove(peripheral) }
+        for scan in receivers.scans.values { scan.didRemove(peripheral) }
     }
 }

@@ -113,7 +113,7 @@ extension Contract {
 
 extension DiscoveryEvent {
     /// The event, with `updated` changed to `found`.
-    fileprivate var asReport: DiscoveryEvent {
+    var asReport: DiscoveryEvent {
         if case .updated(let discovery) = self { .found(discovery) } else { self }
     }
 }

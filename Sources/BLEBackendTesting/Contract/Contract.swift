@@ -5,7 +5,7 @@ import Logging
 import Testing
 
 /// The shared parts of the checks: a central for each check, and access to the peripheral.
-struct Contract {
+struct Contract: FailingWork {
     let peer: any ContractPeer
 
     /// Runs a check with its own central, which is shut down afterward.
@@ -48,33 +48,6 @@ struct Contract {
             let strap = try await find(central).peripheral
             try await strap.connect()
             try await check(strap)
-        }
-    }
-
-    /// Returns the error that `work` throws.
-    func error(
-        of work: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
-    ) async -> BLEError? {
-        do {
-            try await work()
-            Issue.record("an error was expected", sourceLocation: sourceLocation)
-        } catch let error as BLEError {
-            return error
-        } catch {
-            Issue.record("not a BLEError: \(error)", sourceLocation: sourceLocation)
-        }
-        return nil
-    }
-
-    /// Starts `work`, and returns a task with the error that `work` throws.
-    func failing(_ work: @escaping @Sendable () async throws -> Void) -> Task<BLEError?, Never> {
-        Task {
-            do {
-                try await work()
-                return nil
-            } catch {
-                return error as? BLEError
-            }
         }
     }
 

@@ -1,23 +1,17 @@
 import BLE
 import BLESimulation
-import Logging
 import Testing
 
+/// The checks of a simulated radio below a host. Deadlines of the host and of the centrals are on a real clock.
 struct HostRadioChecks {
     private let peer: any SimulatedHostPeer
     private let serving: ServingContract
     private let clock: ManualClock
     private var radio: SimulatedRadio { peer.radio }
 
-    private static let service = BluetoothUUID(0xFF00)
-    private static let level = Characteristic<[UInt8]>(BluetoothUUID(0xFF01), service: service)
-    private static let definition = PeripheralDefinition(
-        advertisement: Advertisement(serviceUUIDs: [service]),
-        services: [
-            ServiceDefinition(
-                service,
-                characteristics: [CharacteristicDefinition(level.uuid, [.read, .write, .indicate], value: [7])])
-        ])
+    private static let level = ServingContract.output
+    private static let definition = ServingContract.definition(
+        CharacteristicDefinition(level.uuid, [.read, .write, .indicate], value: [7]))
 
     init(_ peer: any SimulatedHostPeer) throws {
         self.peer = peer
@@ -25,70 +19,23 @@ struct HostRadioChecks {
         serving = ServingContract(peer: peer)
     }
 
-    /// A host whose deadlines are on a real clock.
-    private func withHost(_ check: (PeripheralHost) async throws -> Void) async throws {
-        var configuration = PeripheralHost.Configuration(requestTimeout: peer.timeout)
-        configuration.clock = ContinuousClock()
-        try await serving.withHost(configuration, check)
-    }
-
     /// Starts to serve. The task ends with the error, or once a central has read the value.
     private func serve(_ host: PeripheralHost) -> Task<BLEError?, Never> {
-        Task {
-            do {
-                try await host.withServed(Self.definition) { _ in
-                    try await withCentral { central in
-                        let value = try await read(central)
-                        #expect(value == [7])
-                    }
+        serving.failing {
+            try await host.withServed(Self.definition) { _ in
+                try await serving.withCentral { central in
+                    let value = try await serving.find(central).read(Self.level)
+                    #expect(value == [7])
                 }
-                return nil
-            } catch {
-                return error as? BLEError
             }
         }
-    }
-
-    private func withCentral(_ check: (Central) async throws -> Void) async throws {
-        let central = try await peer.makeCentral(
-            Central.Configuration(
-                connectTimeout: peer.timeout, operationTimeout: peer.timeout, clock: ContinuousClock(),
-                logger: Logger(label: "contract")))
-        do {
-            try await check(central)
-            await central.shutDown()
-        } catch {
-            await central.shutDown()
-            throw error
-        }
-    }
-
-    private func read(_ central: Central) async throws -> [UInt8] {
-        try await serving.find(central, Self.service).read(Self.level)
     }
 
     private func withServed(
         _ check: (ServedPeripheral, Peripheral, SimulatedPeripheral) async throws -> Void
     ) async throws {
-        try await withHost { host in
-            try await host.withServed(Self.definition) { served in
-                try await withCentral { central in
-                    let remote = try await serving.find(central, Self.service)
-                    try await remote.connect()
-                    try await check(served, remote, try #require(await radio.hostedPeripherals.first))
-                }
-            }
-        }
-    }
-
-    private func error(of work: @escaping @Sendable () async throws -> Void) -> Task<BLEError?, Never> {
-        Task {
-            do {
-                try await work()
-                return nil
-            } catch {
-                return error as? BLEError
-            }
+        try await serving.withServed(Self.definition) { _, served, remote in
+            try await check(served, remote, try #require(await radio.hostedPeripherals.first))
         }
     }
 
@@ -100,7 +47,7 @@ struct HostRadioChecks {
     }
 
     func failingRegistrations() async throws {
-        try await withHost { host in
+        try await serving.withHost { host in
             for (event, refusal) in registrations {
                 let fault = await radio.fail(event, .next(1))
                 #expect(await serve(host).value?.code == refusal)
@@ -113,19 +60,12 @@ struct HostRadioChecks {
     }
 
     func heldRegistrations() async throws {
-        try await withHost { host in
+        try await serving.withHost { host in
             for event in [SimulatedEvent.register, .advertise] {
                 await radio.delay(event, .next(1), by: RadioChecks.delay)
-                let delayed = serve(host)
-                await clock.sleepers(for: RadioChecks.delay)
-                clock.advance(by: RadioChecks.delay)
-                #expect(await delayed.value == nil)
+                await clock.expectDelay(of: serve(host))
 
-                let held = await radio.hold(event, .next(1))
-                let released = serve(host)
-                await held.disturbed()
-                await held.release()
-                #expect(await released.value == nil)
+                try await clock.expectHold(of: event, radio) { serve(host) }
 
                 // One that is cancelled while it is held leaves nothing behind.
                 let again = await radio.hold(event, .next(1))
@@ -140,12 +80,12 @@ struct HostRadioChecks {
     }
 
     func unansweredRegistrations() async throws {
-        try await withHost { host in
+        try await serving.withHost { host in
             for (event, refusal) in registrations {
                 await radio.ignore(event, .next(1))
                 let unanswered = serve(host)
                 // What the system waits for an answer.
-                await clock.sleepers(for: .seconds(25))
+                await clock.expectSleep(for: .seconds(25), before: unanswered)
                 clock.advance(by: .seconds(25))
                 let code = peer.faultFacts.tellsSilence ? .timedOut : refusal
                 #expect(await unanswered.value?.code == code)
@@ -182,19 +122,14 @@ struct HostRadioChecks {
         try await withServed { _, remote, device in
             for request in Self.requests {
                 await device.delay(.request, .next(1), by: RadioChecks.delay)
-                let delayed = error { try await request(remote, nil) }
-                await clock.sleepers(for: RadioChecks.delay)
-                clock.advance(by: RadioChecks.delay)
-                #expect(await delayed.value == nil)
+                await clock.expectDelay(of: serving.failing { try await request(remote, nil) })
 
-                let held = await device.hold(.request, .next(1))
-                let released = error { try await request(remote, nil) }
-                await held.disturbed()
-                await held.release()
-                #expect(await released.value == nil)
+                try await clock.expectHold(of: .request, device) {
+                    serving.failing { try await request(remote, nil) }
+                }
 
                 let lost = await device.hold(.request, .next(1))
-                let ended = error { try await request(remote, nil) }
+                let ended = serving.failing { try await request(remote, nil) }
                 await lost.disturbed()
                 await device.dropLink()
                 #expect(await ended.value?.code == .disconnected)
@@ -228,14 +163,17 @@ struct HostRadioChecks {
     }
 
     func unconfirmedIndications() async throws {
-        try await withServed { served, remote, device in
+        try await serving.withServed(Self.definition) { host, served, remote in
+            var events = await host.events().makeAsyncIterator()
             let values = try await remote.notifications(Self.level)
+            try await serving.until(&events) { if case .subscribed = $0 { true } else { false } }
+            let device = try #require(await radio.hostedPeripherals.first)
             let unconfirmed = await device.ignore(.confirm)
-            let indication = error { try await served.indicate([9], from: Self.level) }
+            let indication = serving.failing { try await served.indicate([9], from: Self.level) }
             await unconfirmed.disturbed()
             await device.dropLink()
             #expect(await indication.value?.code == .disconnected)
-            _ = values
+            withExtendedLifetime(values) {}
         }
     }
 }

@@ -139,12 +139,7 @@ extension RadioChecks {
 
     func disconnects() async throws {
         try await contract.withStrap { strap in
-            let held = await device.hold(.disconnect, .next(1))
-            let first = contract.failing { try await strap.disconnect() }
-            await held.disturbed()
-            #expect(await device.isConnected)
-            await held.release()
-            #expect(await first.value == nil)
+            try await clock.expectHold(of: .disconnect, device) { contract.failing { try await strap.disconnect() } }
             #expect(await device.isConnected == false)
 
             try await strap.connect()

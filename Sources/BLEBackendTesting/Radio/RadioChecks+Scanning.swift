@@ -30,11 +30,7 @@ extension RadioChecks {
             await takesDelay { _ = try await contract.find(central) }
 
             await untilSilent()
-            let held = await radio.hold(.scan)
-            let found = await search(central)
-            await held.disturbed()
-            await held.release()
-            #expect(await found.value == nil)
+            try await clock.expectHold(of: .scan, radio) { await search(central) }
 
             // A scan that ends while it is held does not begin.
             await untilSilent()
@@ -56,7 +52,7 @@ extension RadioChecks {
             await radio.ignore(.scan, .next(1))
             let found = await search(central)
             // What the system waits for an answer.
-            await clock.sleepers(for: .seconds(25))
+            await clock.expectSleep(for: .seconds(25), before: found)
             clock.advance(by: .seconds(25))
             #expect(await found.value?.code == (facts.tellsSilence ? .timedOut : .scanFailed))
             #expect(await search(central).value == nil)
@@ -77,17 +73,26 @@ extension RadioChecks {
             }
             #expect(await found.value == nil)
 
-            // While the clock stands, there is one advertisement.
+            // Of one strength, there are those that arrive before another is set.
             await untilSilent()
-            let doubled = await device.duplicate(.advertisement, .next(1))
-            var count = 0
-            for try await event in central.discoveryEvents(duplicates: true, tolerance: .zero) {
-                switch event {
-                case .found, .updated: count += 1
-                default: break
+            var events = central.discoveryEvents(duplicates: true, tolerance: .zero).makeAsyncIterator()
+            func count(until strength: Int) async throws -> Int {
+                var count = 0
+                while let event = try await events.next() {
+                    guard case .found(let found) = event.asReport else { continue }
+                    if found.advertisement.rssi == strength { return count }
+                    count += 1
                 }
-                if count == 2 { break }
+                return count
             }
+            try await peer.setStrength(-51)
+            _ = try await count(until: -51)
+            let doubled = await device.duplicate(.advertisement, .next(1))
+            await clock.sleepers(for: Self.interval)
+            clock.advance(by: Self.interval)
+            await doubled.disturbed()
+            try await peer.setStrength(-52)
+            #expect(try await count(until: -52) == 2)
             #expect(await doubled.count == 1)
         }
     }
@@ -97,11 +102,7 @@ extension RadioChecks {
             await device.delay(.advertisement, .next(1), by: Self.delay)
             await takesDelay { _ = try await contract.find(central) }
             await untilSilent()
-            let held = await device.hold(.advertisement, .next(1))
-            let found = await search(central)
-            await held.disturbed()
-            await held.release()
-            #expect(await found.value == nil)
+            try await clock.expectHold(of: .advertisement, device) { await search(central) }
         }
     }
 }

@@ -38,10 +38,10 @@ extension RadioChecks {
             clock.advance(by: Self.delay)
             for expected in 1...3 as ClosedRange<UInt8> { #expect(try await values.next() == [expected]) }
 
-            let held = await device.hold(event)
-            for value in 4...5 as ClosedRange<UInt8> { try await device.notify([value], from: characteristic) }
-            await held.disturbed()
-            await held.release()
+            try await clock.expectHold(of: event, device) {
+                for value in 4...5 as ClosedRange<UInt8> { try await device.notify([value], from: characteristic) }
+                return nil
+            }
             for expected in 4...5 as ClosedRange<UInt8> { #expect(try await values.next() == [expected]) }
         }
     }

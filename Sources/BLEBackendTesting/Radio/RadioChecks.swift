@@ -1,6 +1,7 @@
 import BLE
 import BLESimulation
 import Testing
+internal import Waiting
 
 /// The shared parts of the checks of a simulated radio.
 struct RadioChecks {
@@ -29,13 +30,7 @@ struct RadioChecks {
     func takesDelay(
         sourceLocation: SourceLocation = #_sourceLocation, _ work: @escaping @Sendable () async throws -> Void
     ) async {
-        let task = contract.failing(work)
-        await clock.sleepers(for: Self.delay)
-        clock.advance(by: Self.delay - .milliseconds(1))
-        // It still sleeps.
-        await clock.sleepers(for: Self.delay)
-        clock.advance(by: .milliseconds(1))
-        #expect(await task.value == nil, sourceLocation: sourceLocation)
+        await clock.expectDelay(of: contract.failing(work), sourceLocation: sourceLocation)
     }
 
     /// Returns once no central scans: nothing else sleeps on the clock. A scan that begins before the last one has
@@ -63,6 +58,57 @@ struct RadioChecks {
                 try await contract.until(.disconnected, strap)
             }
         }
+    }
+}
+
+extension ManualClock {
+    /// Expects that work takes exactly the delay of the checks, and no error.
+    func expectDelay(of work: Task<BLEError?, Never>, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await expectSleep(before: work, sourceLocation: sourceLocation)
+        advance(by: RadioChecks.delay - .milliseconds(1))
+        // It still sleeps.
+        await expectSleep(before: work, sourceLocation: sourceLocation)
+        advance(by: .milliseconds(1))
+        #expect(await work.value == nil, sourceLocation: sourceLocation)
+    }
+
+    /// Expects that a fault holds an event until it is released: a delay of the same event begins only then.
+    ///
+    /// - Parameter begin: causes the event. Returns what waits for it; nil if nothing does.
+    func expectHold(
+        of event: SimulatedEvent, _ disturbed: some SimulatedDisturbance,
+        sourceLocation: SourceLocation = #_sourceLocation, begin: () async throws -> Task<BLEError?, Never>?
+    ) async throws {
+        let held = await disturbed.hold(event, .next(1))
+        await disturbed.delay(event, .next(1), by: RadioChecks.delay)
+        let work = try await begin()
+        await held.disturbed()
+        advance(by: RadioChecks.delay)
+        await held.release()
+        guard let work else {
+            await sleepers(for: RadioChecks.delay)
+            return advance(by: RadioChecks.delay)
+        }
+        await expectSleep(before: work, sourceLocation: sourceLocation)
+        advance(by: RadioChecks.delay)
+        #expect(await work.value == nil, sourceLocation: sourceLocation)
+    }
+
+    /// Expects that something sleeps for a duration before work ends.
+    func expectSleep(
+        for duration: Duration = RadioChecks.delay, before work: Task<BLEError?, Never>,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let sleeps = Outcome<Bool>()
+        Task {
+            await self.sleepers(for: duration)
+            sleeps.deliver(.success(true))
+        }
+        Task {
+            _ = await work.value
+            sleeps.deliver(.success(false))
+        }
+        #expect((try? await sleeps.wait()) == true, "it ended without a wait", sourceLocation: sourceLocation)
     }
 }
 

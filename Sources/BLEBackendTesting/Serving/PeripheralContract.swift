@@ -122,7 +122,7 @@ public enum PeripheralContract: String, CaseIterable, Sendable, CustomTestString
 }
 
 /// The shared parts of the checks: a host, a central, and the definition that is served.
-struct ServingContract {
+struct ServingContract: FailingWork {
     let peer: any PeripheralContractPeer
 
     static let service = BluetoothUUID(0xFFE0)
@@ -188,21 +188,6 @@ struct ServingContract {
 
     func find(_ central: Central, _ service: BluetoothUUID = service) async throws -> Peripheral {
         try await central.first(matching: .service(service), timeout: peer.timeout).peripheral
-    }
-
-    /// Returns the error that `work` throws.
-    func error(
-        _ work: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
-    ) async -> BLEError? {
-        do {
-            try await work()
-            Issue.record("an error was expected", sourceLocation: sourceLocation)
-        } catch let error as BLEError {
-            return error
-        } catch {
-            Issue.record("not a BLEError: \(error)", sourceLocation: sourceLocation)
-        }
-        return nil
     }
 
     /// Waits for an event.

@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Loop
+internal import Waiting
 
 extension BlueZCentral {
     /// The maximum time for an attribute operation. BlueZ gives up after 30 s, the Attribute Protocol's limit.

@@ -1,4 +1,5 @@
 public import BLE
+internal import Waiting
 
 extension BlueZCentral {
     /// Connects an L2CAP socket of the kernel over the link that bluetoothd has made.

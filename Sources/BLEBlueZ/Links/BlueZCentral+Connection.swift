@@ -2,6 +2,7 @@ public import BLE
 internal import DBus
 internal import Logging
 internal import Loop
+internal import Waiting
 
 extension BlueZCentral {
     /// The maximum time for BlueZ to connect. The central's default deadline is shorter.

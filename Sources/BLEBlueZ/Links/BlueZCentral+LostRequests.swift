@@ -1,6 +1,7 @@
 internal import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 extension BlueZCentral {
     /// The number of later calls that bluetoothd answers before an unanswered request counts as lost. bluetoothd

@@ -1,5 +1,6 @@
 public import BLE
 internal import DBus
+internal import Waiting
 
 extension BlueZCentral {
     /// Waits until bluetoothd has resolved the services and reported all of them.

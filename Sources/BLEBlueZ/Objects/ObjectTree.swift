@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Waiting
 
 /// bluetoothd's objects, as reported to this client. Messages update it, and it returns the changes.
 ///

@@ -1,6 +1,7 @@
 internal import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 /// Calls to bluetoothd, and synchronization with its signals.
 extension BlueZStack {

@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Waiting
 
 extension BlueZStack {
     /// The state of the adapter in use: unavailable if it is unplugged, and resetting while bluetoothd or the bus is

@@ -219,9 +219,10 @@ extension FakeBlueZ {
 
     /// Removes a device, as when any client has called `RemoveDevice`. What waits for the device is not answered.
     public func remove(_ id: Peripheral.ID) async {
-        guard let device = devices[id] else { return }
-        device.pairing?.cancel()
+        devices[id]?.pairing?.cancel()
         try? await backend.unpair(id)
+        // The radio may have removed it with its link.
+        guard let device = devices[id] else { return }
         endWaits(id)
         removeAttributes(of: device)
         devices[id] = nil

@@ -49,7 +49,8 @@ public struct RecordedEntry: Sendable {
         case unsubscribe
         /// Opens a socket for writes. The reply has `number`, the maximum length of a packet in bytes.
         case acquireWriting
-        /// Opens the L2CAP channel `number`.
+        /// Opens the L2CAP channel `number`, with the options `channel`. The reply has `number`, the maximum length of
+        /// a sent packet in bytes.
         case openChannel
         /// Pairs. Prompts and passkeys are not recorded.
         case pair
@@ -81,11 +82,12 @@ public struct RecordedEntry: Sendable {
         case advertise
         /// Stops the advertisement `number`.
         case stopAdvertising
-        /// Accepts L2CAP channels. The reply has `number`, the PSM.
+        /// Accepts L2CAP channels, with the options `channel`. The reply has `number`, the PSM.
         case publishChannel
         /// Ends the link of a central.
         case endLink
-        /// A central opened the L2CAP channel `number`.
+        /// A central opened the L2CAP channel `number`. The reply has `number`, the maximum length of a sent packet in
+        /// bytes.
         case acceptChannel
 
         // Calls of a central to a host, which the host answers.
@@ -127,7 +129,8 @@ public struct RecordedEntry: Sendable {
         case packetSent
         /// A packet came out of the channel that `call` opened.
         case packetReceived
-        /// A channel ended.
+        /// An L2CAP channel ended: without `error` if the other side closed it, and with the reason `local` if this
+        /// side did.
         case channelEnded
         /// The state of a host's adapter, in `text`.
         case hostState
@@ -155,6 +158,9 @@ public struct RecordedEntry: Sendable {
     public var what: What
     /// The number of the call: of a call, its reply, its cancellation, and the packets of what it opened.
     public var call: Int?
+    /// Which of the backends that share the recorder: 2 for the second that has started. Nil for the first, and for
+    /// what ``call`` tells: a reply and a cancellation.
+    public var backend: Int?
     /// The peripheral; of a host, the central.
     public var peripheral: DeviceID?
     /// The handle of the characteristic, or of the descriptor.
@@ -181,6 +187,8 @@ public struct RecordedEntry: Sendable {
     public var adapters: [Adapter]?
     /// The system's properties of a peripheral, as text.
     public var properties: [String: String]?
+    /// What an L2CAP channel was opened or published with.
+    public var channel: ChannelOptions?
     /// Why it failed or ended.
     public var error: BLEError?
 
@@ -219,8 +227,28 @@ public struct RecordedEntry: Sendable {
 extension RecordedEntry: Codable {
     private enum CodingKeys: String, CodingKey {
         case time = "at"
-        case what, call, peripheral, handle, value, offset, number, text, isOn, filter, advertisement, services, pairing
-        case adapters, properties, error
+        case what, call, backend, peripheral, handle, value, offset, number, text, isOn, filter, advertisement,
+            services, pairing
+        case adapters, properties, channel, error
+    }
+
+    /// The options of a channel.
+    private struct Options: Codable {
+        let security: String
+        let maximumReceiveLength: Int
+
+        init(_ options: ChannelOptions) {
+            (security, maximumReceiveLength) = ("\(options.security)", options.maximumReceiveLength)
+        }
+
+        /// Nil for options that no channel has.
+        var options: ChannelOptions? {
+            let levels: [AttributeSecurity] = [.open, .encrypted, .authenticated]
+            guard let level = levels.first(where: { "\($0)" == security }), 23...65535 ~= maximumReceiveLength else {
+                return nil
+            }
+            return ChannelOptions(security: level, maximumReceiveLength: maximumReceiveLength)
+        }
     }
 
     /// Reads a line.
@@ -236,6 +264,7 @@ extension RecordedEntry: Codable {
         }
         self.init(try container.decode(What.self, forKey: .what), at: .microseconds(Int64((seconds * 1e6).rounded())))
         call = try optional(.call)
+        backend = try optional(.backend)
         peripheral = try optional(.peripheral)
         handle = try optional(.handle)
         value = container.contains(.value) ? try container.decodeHex(forKey: .value) : nil
@@ -258,6 +287,13 @@ extension RecordedEntry: Codable {
         pairing = try optional(.pairing)
         adapters = try optional(.adapters)
         properties = try optional(.properties)
+        if let found: Options = try optional(.channel) {
+            guard let options = found.options else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .channel, in: container, debugDescription: "the options of a channel are out of range")
+            }
+            channel = options
+        }
         error = try optional(.error)
     }
 
@@ -267,6 +303,7 @@ extension RecordedEntry: Codable {
         try container.encode(Double(time.microseconds) / 1e6, forKey: .time)
         try container.encode(what, forKey: .what)
         try container.encodeIfPresent(call, forKey: .call)
+        try container.encodeIfPresent(backend, forKey: .backend)
         try container.encodeIfPresent(peripheral, forKey: .peripheral)
         try container.encodeIfPresent(handle, forKey: .handle)
         if let value { try container.encodeHex(value, forKey: .value) }
@@ -280,6 +317,7 @@ extension RecordedEntry: Codable {
         try container.encodeIfPresent(pairing, forKey: .pairing)
         try container.encodeIfPresent(adapters, forKey: .adapters)
         try container.encodeIfPresent(properties, forKey: .properties)
+        try container.encodeIfPresent(channel.map(Options.init), forKey: .channel)
         try container.encodeIfPresent(error, forKey: .error)
     }
 }
@@ -293,6 +331,9 @@ extension Duration {
 }
 
 extension RecordedEntry.What {
+    /// Whether the backend is that of an earlier call.
+    var hasCaller: Bool { self == .reply || self == .cancel }
+
     /// Whether it happens between a host and its stack, not a central and its.
     var isOfHost: Bool {
         switch self {

@@ -93,6 +93,21 @@ public struct Recording: Sendable {
         }
     }
 
+    /// What each of the backends that shared the recorder has reported, in the order in which they started. For the
+    /// replay of one of several centrals: it repeats what all calls of a recording met, as if one central had made
+    /// them.
+    public var backends: [Recording] {
+        var found: [Int: Recording] = [:]
+        var callers: [Int: Int] = [:]
+        for entry in entries where entry.what != .gap {
+            let caller = entry.call.flatMap { callers[$0] }
+            let backend = entry.what.hasCaller ? caller ?? 1 : entry.backend ?? 1
+            if let call = entry.call, caller == nil { callers[call] = backend }
+            found[backend, default: Recording(header)].entries.append(entry)
+        }
+        return found.sorted { $0.key < $1.key }.map(\.value)
+    }
+
     /// The content of a file.
     public var lines: Data {
         let writer = LineWriter()

@@ -24,6 +24,8 @@ public final class Recorder: Sendable {
         /// Whether nothing more is taken down.
         var isClosed = false
         var error: BLEError?
+        /// The number of backends that have started.
+        var backendCount = 0
         var lastCall = 0
         /// The calls without a reply.
         var open: Set<Int> = []
@@ -97,12 +99,15 @@ public final class Recorder: Sendable {
 
     // MARK: Entries
 
-    /// Begins the time of the recording, unless another backend has.
-    func begin(_ clock: any Clock<Duration>, stack: String) {
+    /// Begins the time of the recording, unless another backend has. Returns the backend's number, from 1 on.
+    func begin(_ clock: any Clock<Duration>, stack: String) -> Int {
         state.withLock { state in
-            guard state.elapsed == nil else { return }
-            state.elapsed = Central.stopwatch(clock)
-            state.header = Recording.Header(stack: stack, began: Date().timeIntervalSince1970)
+            if state.elapsed == nil {
+                state.elapsed = Central.stopwatch(clock)
+                state.header = Recording.Header(stack: stack, began: Date().timeIntervalSince1970)
+            }
+            state.backendCount += 1
+            return state.backendCount
         }
     }
 

@@ -22,11 +22,11 @@ extension CentralBackend {
 /// It runs on the other's executor.
 public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     private let base: Base
-    private let recorder: Recorder
+    private var recorder: RecorderLine
 
     init(_ base: Base, _ recorder: Recorder) {
         self.base = base
-        self.recorder = recorder
+        self.recorder = RecorderLine(recorder)
     }
 
     /// The executor of the recorded backend.
@@ -232,9 +232,9 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     public func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to peripheral: Peripheral.ID
     ) async throws(BLEError) -> any ChannelTransport {
-        try await recorder.record(
-            RecordedEntry(.openChannel, peripheral: peripheral, number: Int(psm.rawValue))
-        ) { call throws(BLEError) in
+        var entry = RecordedEntry(.openChannel, peripheral: peripheral, number: Int(psm.rawValue))
+        entry.channel = options
+        return try await recorder.record(entry, reply: { $1.number = $0.maximumLength }) { call throws(BLEError) in
             RecordingTransport(
                 base: try await base.openChannel(psm, options, to: peripheral), recorder: recorder, call: call,
                 peripheral: peripheral)

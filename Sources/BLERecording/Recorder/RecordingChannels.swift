@@ -1,9 +1,10 @@
 internal import BLE
+internal import Synchronization
 
 /// A socket for writes whose packets are recorded.
 struct RecordingSink: PacketSink {
     let base: any PacketSink
-    let recorder: Recorder
+    let recorder: RecorderLine
     let call: Int
 
     var maximumLength: Int { base.maximumLength }
@@ -19,11 +20,26 @@ struct RecordingSink: PacketSink {
 }
 
 /// An L2CAP channel whose packets are recorded.
-struct RecordingTransport: ChannelTransport {
-    let base: any ChannelTransport
-    let recorder: Recorder
-    let call: Int
-    let peripheral: Peripheral.ID
+final class RecordingTransport: ChannelTransport {
+    private let base: any ChannelTransport
+    private let recorder: RecorderLine
+    private let call: Int
+    private let peripheral: Peripheral.ID
+    private let hasEnded = Atomic(false)
+
+    init(base: any ChannelTransport, recorder: RecorderLine, call: Int, peripheral: Peripheral.ID) {
+        (self.base, self.recorder, self.call, self.peripheral) = (base, recorder, call, peripheral)
+    }
+
+    /// The end of a channel that this side closes.
+    private static let closed = BLEError(
+        .disconnected, "the channel was closed on this side", disconnectReason: .local)
+
+    /// Records the end of the channel, once.
+    private func end(_ error: BLEError?) {
+        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+        recorder.event(RecordedEntry(.channelEnded, call: call, peripheral: peripheral, error: error))
+    }
 
     var maximumLength: Int { base.maximumLength }
     var maximumReceiveLength: Int { base.maximumReceiveLength }
@@ -37,14 +53,14 @@ struct RecordingTransport: ChannelTransport {
     func start(
         deliver: @escaping @Sendable ([UInt8]) -> Bool, onEnd: @escaping @Sendable (BLEError?) -> Void
     ) {
-        let (recorder, call, peripheral) = (recorder, call, peripheral)
+        let (recorder, call) = (recorder, call)
         base.start(
             deliver: { packet in
                 recorder.event(RecordedEntry(.packetReceived, call: call, value: packet))
                 return deliver(packet)
             },
-            onEnd: { error in
-                recorder.event(RecordedEntry(.channelEnded, call: call, peripheral: peripheral, error: error))
+            onEnd: { [self] error in
+                end(error)
                 onEnd(error)
             })
     }
@@ -53,5 +69,9 @@ struct RecordingTransport: ChannelTransport {
     func hasUnsentPackets() throws(BLEError) -> Bool { try base.hasUnsentPackets() }
     func drain() { base.drain() }
     func resume() { base.resume() }
-    func close() { base.close() }
+
+    func close() {
+        end(Self.closed)
+        base.close()
+    }
 }

@@ -19,11 +19,11 @@ extension PeripheralBackend {
 /// It runs on the other's executor.
 public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBackend {
     private let base: Base
-    private let recorder: Recorder
+    private var recorder: RecorderLine
 
     init(_ base: Base, _ recorder: Recorder) {
         self.base = base
-        self.recorder = recorder
+        self.recorder = RecorderLine(recorder)
     }
 
     /// The executor of the recorded backend.
@@ -144,16 +144,15 @@ public actor RecordingPeripheralBackend<Base: PeripheralBackend>: PeripheralBack
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         let recorder = recorder
-        return try await recorder.record(
-            RecordedEntry(.publishChannel, number: psm.map { Int($0.rawValue) }),
-            reply: { $1.number = Int($0.rawValue) }
-        ) { _ throws(BLEError) in
+        var entry = RecordedEntry(.publishChannel, number: psm.map { Int($0.rawValue) })
+        entry.channel = options
+        return try await recorder.record(entry, reply: { $1.number = Int($0.rawValue) }) { _ throws(BLEError) in
             try await base.publishChannel(
                 psm, options, as: publication,
                 accept: { transport, central, psm in
                     let call = recorder.call(
                         RecordedEntry(.acceptChannel, peripheral: central, number: Int(psm.rawValue)))
-                    recorder.reply(call)
+                    recorder.reply(call) { $0.number = transport.maximumLength }
                     accept(
                         RecordingTransport(base: transport, recorder: recorder, call: call, peripheral: central),
                         central, psm)

@@ -36,9 +36,11 @@ final class Replay: Sendable {
             // What it advertises is replaced whenever it was heard.
             advertisingInterval: .seconds(86_400), services: services(of: recorded.links.first?.database ?? 0))
         if let length = recorded.attMTU { definition.maximumATTMTU = length }
-        definition.channels = recorded.channels.keys.sorted().compactMap { number in
-            UInt16(exactly: number).map { number in
-                ChannelDefinition(PSM(rawValue: number)) { try await self.channel(Int(number), $0) }
+        definition.channels = recorded.channels.sorted { $0.key < $1.key }.compactMap { number, channels in
+            UInt16(exactly: number).map { psm in
+                ChannelDefinition(
+                    PSM(rawValue: psm), maximumReceiveLength: channels.lazy.compactMap(\.maximumLength).first ?? 2048
+                ) { try await self.channel(number, $0) }
             }
         }
         return definition

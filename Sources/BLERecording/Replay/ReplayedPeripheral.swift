@@ -40,6 +40,8 @@ struct ReplayedPeripheral {
         var packets: [(time: Duration, value: [UInt8])] = []
         /// When the peripheral closed it.
         var end: Duration?
+        /// The maximum length of a packet to the peripheral, in bytes. Nil if it is not known.
+        var maximumLength: Int?
         fileprivate var began: Duration
         /// Whether it was not opened.
         fileprivate var isRefused = false
@@ -172,7 +174,12 @@ struct ReplayedPeripheral {
                 subscriptions[place]?[position].isReplaced = error.isRefusedSocket
             }
         case .openChannel:
-            guard reply.error != nil, let (psm, position) = openChannels.removeValue(forKey: call) else { break }
+            guard let (psm, position) = openChannels[call] else { break }
+            guard reply.error != nil else {
+                channels[psm]?[position].maximumLength = reply.number.flatMap { 23...65535 ~= $0 ? $0 : nil }
+                break
+            }
+            openChannels[call] = nil
             channels[psm]?[position].isRefused = true
         default: break
         }

@@ -24,14 +24,23 @@ struct SimulatedAir {
         return generator.next()
     }
 
-    /// Decides about an advertisement.
-    mutating func losesAdvertisement() -> Bool { loss > 0 && Double.random(in: 0..<1, using: &random) < loss }
+}
 
+extension SimulatedDevice {
+    /// Decides about an advertisement.
+    func losesAdvertisement() -> Bool {
+        air.loss > 0 && Double.random(in: 0..<1, using: &air.random) < air.loss
+    }
+
+    /// Returns the time of the advertisement after one.
+    ///
     /// The random delay of advertisements has steps of 625 µs, the unit of advertising intervals. (The specification
     /// leaves them open: volume 6, part B, section 4.4.2.2.1.)
-    mutating func advertisingDelay() -> Duration {
-        guard delays != nil else { return .zero }
-        return .microseconds(625) * Int.random(in: 0...16, using: &delays!)
+    func nextAdvertisement(after now: Duration) -> Duration {
+        let regular = now + advertisingInterval
+        guard var delays = air.delays else { return regular }
+        defer { air.delays = delays }
+        return regular + .microseconds(625) * Int.random(in: 0...16, using: &delays)
     }
 }
 

@@ -67,10 +67,7 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Starts to receive advertisements.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
-        if radio.isDisturbed.load(ordering: .relaxed) {
-            try await radio.checkReady(port)
-            _ = try await radio.admit(.scan, at: nil, port)
-        }
+        if radio.isDisturbed.load(ordering: .relaxed) { _ = try await radio.admit(.scan, at: nil, port) }
         try await radio.setFilter(filter, port)
     }
 

@@ -254,13 +254,34 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         }
     }
 
-    /// Delivers a value to subscribers, and waits until they have confirmed it, which they do at once.
+    /// Delivers a value to subscribers, and waits until one of them has confirmed it, which they do at once. Throws the
+    /// last error if none does.
     public func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        for entry in subscriptions(to: attribute, of: central) {
-            try await entry.notifier.indicate(value)
+        let notifiers = subscriptions(to: attribute, of: central).map(\.notifier)
+        guard !notifiers.isEmpty else { return }
+        let tasks = radio.tasks
+        // All at once, in their order: a central that does not confirm holds up no other.
+        let result = await withTaskGroup { group in
+            for notifier in notifiers {
+                group.addTask(executorPreference: tasks) {
+                    do throws(BLEError) {
+                        return Result<Void, BLEError>.success(try await notifier.indicate(value))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            defer { group.cancelAll() }
+            var last = Result<Void, BLEError>.success(())
+            for await result in group {
+                last = result
+                if case .success = result { break }
+            }
+            return last
         }
+        try result.get()
     }
 
     /// Ends the link of a central, as if the peripheral disconnected.

@@ -130,11 +130,24 @@ extension SimulatedRadio {
     func admit(
         _ kind: SimulatedEvent.Kind, at place: Place, handle: UInt16? = nil
     ) async throws(BLEError) -> Bool {
-        // The first wait begins in the same step in which it is decided.
+        // The first wait begins in the same step in which it is decided, and in which the adapter is ready: what
+        // changes that ends the wait.
+        try checkAdapter(for: kind, at: place)
         let course = try begin(
             disturbances(of: kind, at: place.peripheral, handle: handle)[...], at: place,
             limit: Self.timeLimit(of: kind))
         return try await endure(course)
+    }
+
+    /// Throws if an event needs an adapter, and that is not ready.
+    private func checkAdapter(for kind: SimulatedEvent.Kind, at place: Place) throws(BLEError) {
+        switch kind {
+        case .scan, .connect: if let port = place.port { try checkReady(port) }
+        case .register, .advertise:
+            guard let host = place.peripheral, hosts[host] != nil else { throw .shutDown }
+            try Self.check(adapterState(ofHost: host))
+        default: break
+        }
     }
 
     /// Admits a write without response. Returns whether it arrives, and whether the link is lost after it.

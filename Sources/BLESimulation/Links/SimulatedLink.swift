@@ -21,6 +21,12 @@ final class SharedLink {
     var script: Task<Void, Never>?
     /// What crosses the link at the next event.
     var crossing: [Outcome<Void>] = []
+    /// The values on their way, if one of them is disturbed or waits for a connection event.
+    var outgoing = Fifo<OutgoingValue>()
+    /// Whether a value of ``outgoing`` is being sent.
+    var isSending = false
+    /// The confirmations of indications that were lost.
+    var unanswered: [Outcome<Void>] = []
     /// The running handlers of writes without response, which go on when their central leaves the link to others.
     var commands: [Int: Task<Void, Never>] = [:]
     /// The channels for writes, by their numbers.
@@ -37,6 +43,16 @@ final class SharedLink {
     func writer(to handle: UInt16) -> SimulatedWriter? {
         writers.values.first { $0.handle == handle && !$0.channel.isClosed }
     }
+
+    /// Closes the channels for writes to characteristics that are gone, without sending what waits in them: their
+    /// handles may be those of others now.
+    func closeWriters(where isGone: (_ handle: UInt16) -> Bool) {
+        for (number, writer) in writers.sorted(by: { $0.key < $1.key }) where isGone(writer.handle) {
+            writers[number] = nil
+            writer.task?.cancel()
+            writer.channel.close()
+        }
+    }
 }
 
 /// A central's use of a link to a simulated peripheral.
@@ -50,12 +66,6 @@ final class SimulatedLink {
     /// The pending operations, which fail when the link ends.
     var operations: [Int: (BLEError) -> Void] = [:]
     var subscriptions: [UInt16: SimulatedSubscription] = [:]
-    /// The values on their way, if one of them is disturbed or waits for a connection event.
-    var outgoing = Fifo<OutgoingValue>()
-    /// Whether a value of ``outgoing`` is being sent.
-    var isSending = false
-    /// The indications that were lost.
-    var unanswered: [SimulatedIndication] = []
     /// The central's ends of L2CAP channels.
     var channels: [SimulatedChannelTransport] = []
 
@@ -81,31 +91,13 @@ final class SimulatedWriter {
     }
 }
 
-/// A value on its way to a central, behind one that is disturbed or waits.
+/// A value on its way over a link, behind one that is disturbed or waits.
 struct OutgoingValue {
     let value: [UInt8]
     let handle: UInt16
     let disturbances: [FaultPlan.Disturbance]
     /// Its arrival over the link. Nil if it has no connection events.
     let crossing: Outcome<Void>?
-    /// Nil for a notification.
-    let indication: SimulatedIndication?
-}
-
-/// An indicated value on its way to the centrals of an adapter. It is over when it has arrived at, or was lost to, all
-/// of them, and fails if it has arrived at none.
-final class SimulatedIndication {
-    let outcome = Outcome<Void>()
-    private var remaining: Int
-    private var hasArrived = false
-
-    /// - Parameter count: the number of centrals.
-    init(count: Int) { remaining = count }
-
-    /// Records what has become of it at one of the centrals.
-    func end(_ result: Result<Void, BLEError>) {
-        remaining -= 1
-        if case .success = result { hasArrived = true }
-        if remaining == 0 { outcome.deliver(hasArrived ? .success(()) : result) }
-    }
+    /// Delivered when an indication has arrived. Nil for a notification.
+    let arrival: Outcome<Void>?
 }

@@ -46,96 +46,89 @@ extension SimulatedRadio {
         peripherals[id]?.signalStrength = strength
     }
 
+    /// Returns a characteristic of a peripheral, unless the link has ended.
     func characteristic(
-        _ attribute: AttributeID, _ port: Int
+        _ handle: UInt16, _ device: SimulatedDevice, _ link: SimulatedLink
     ) throws(BLEError) -> SimulatedAttributes.Attribute {
-        let device = try device(attribute.peripheral, port)
-        guard let characteristic = device.attributes.characteristics[attribute.handle] else {
-            throw BLEError(.invalidHandle)
-        }
+        try check(link, of: device)
+        guard let characteristic = device.attributes.characteristics[handle] else { throw BLEError(.invalidHandle) }
         return characteristic
     }
 
     func read(_ attribute: AttributeID, offset: Int, _ port: Int) async throws(BLEError) -> [UInt8] {
-        let characteristic = try characteristic(attribute, port)
-        guard characteristic.definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
-        try await secure(attribute.peripheral, characteristic.definition.security, port)
-        let request = try request(attribute.peripheral, port, offset: offset)
-        if let authorize = characteristic.definition.authorize {
-            try await operate(attribute.peripheral, port) { () throws(ATTError) in try await authorize(.read, request) }
+        let (device, link) = try linked(attribute.peripheral, port)
+        let definition = try characteristic(attribute.handle, device, link).definition
+        guard definition.properties.contains(.read) else { throw BLEError(.readNotPermitted) }
+        try await secure(link, of: device, as: attribute.peripheral, definition.security)
+        let request = request(device, link, offset: offset)
+        if let authorize = definition.authorize {
+            try await operate(device, link) { () throws(ATTError) in try await authorize(.read, request) }
         }
         // The characteristic may have changed meanwhile.
-        let current = try self.characteristic(attribute, port)
-        let value = try await value(of: current, attribute.peripheral, request, port)
+        let value = try await value(of: characteristic(attribute.handle, device, link), request, device, link)
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
-        guard value.count >= (try device(attribute.peripheral, port)).attMTU else {
-            throw BLEError(.attributeNotLong)
-        }
+        guard value.count >= device.attMTU else { throw BLEError(.attributeNotLong) }
         return Array(value.dropFirst(offset))
     }
 
     /// Returns the current value, from the handler if there is one.
     private func value(
-        of characteristic: SimulatedAttributes.Attribute, _ id: Peripheral.ID, _ request: AttributeRequest, _ port: Int
+        of characteristic: SimulatedAttributes.Attribute, _ request: AttributeRequest, _ device: SimulatedDevice,
+        _ link: SimulatedLink
     ) async throws(BLEError) -> [UInt8] {
         guard let handler = characteristic.definition.onRead else { return characteristic.value }
-        return try await operate(id, port) { () throws(ATTError) in try await handler(request) }
+        return try await operate(device, link) { () throws(ATTError) in try await handler(request) }
     }
 
     /// Returns the properties of a central's request.
     private func request(
-        _ id: Peripheral.ID, _ port: Int, offset: Int = 0, writeType: WriteType? = nil
-    ) throws(BLEError) -> AttributeRequest {
-        let device = try device(id, port)
-        return AttributeRequest(
-            central: device.links[port]?.shared.central ?? Self.central(port), transport: .le, attMTU: device.attMTU,
-            offset: offset, writeType: writeType, link: device.links[port]?.shared.served)
+        _ device: SimulatedDevice, _ link: SimulatedLink, offset: Int = 0, writeType: WriteType? = nil
+    ) -> AttributeRequest {
+        AttributeRequest(
+            central: link.shared.central, transport: .le, attMTU: device.attMTU, offset: offset, writeType: writeType,
+            link: link.shared.served)
     }
 
     /// - Parameter losesLink: whether the link is lost after a write without response has been carried out.
     func write(
         _ value: [UInt8], to attribute: AttributeID, type: WriteType, offset: Int, _ port: Int, losesLink: Bool = false
     ) async throws(BLEError) {
-        let characteristic = try characteristic(attribute, port)
-        let length = try self.device(attribute.peripheral, port).attMTU
+        let (device, link) = try linked(attribute.peripheral, port)
+        let characteristic = try characteristic(attribute.handle, device, link)
         // Such a write is refused before anything is sent.
-        if type == .withoutResponse, offset > 0 || value.count > length - 3 {
+        if type == .withoutResponse, offset > 0 || value.count > device.attMTU - 3 {
             throw BLEError(.failed, "the write does not fit a packet")
         }
         let property: CharacteristicProperties = type == .withoutResponse ? .writeWithoutResponse : .write
         guard characteristic.definition.properties.contains(property) else { throw BLEError(.writeNotPermitted) }
-        try await secure(attribute.peripheral, characteristic.definition.security, port)
-        let request = try request(attribute.peripheral, port, offset: offset, writeType: type)
-        let device = try self.device(attribute.peripheral, port)
+        try await secure(link, of: device, as: attribute.peripheral, characteristic.definition.security)
+        let request = request(device, link, offset: offset, writeType: type)
         // The services may have changed meanwhile.
-        let definition = try self.characteristic(attribute, port).definition
+        let definition = try self.characteristic(attribute.handle, device, link).definition
         guard definition.uuid == characteristic.definition.uuid else { throw BLEError(.invalidHandle) }
-        if let shared = device.links[port]?.shared {
-            guard shared.writer(to: attribute.handle) == nil else { throw Self.writeAcquired }
-            if type == .withoutResponse {
-                return command(value, to: attribute, definition, request, device, shared, losesLink: losesLink)
-            }
+        guard link.shared.writer(to: attribute.handle) == nil else { throw Self.writeAcquired }
+        if type == .withoutResponse {
+            return command(value, to: attribute, definition, request, device, link.shared, losesLink: losesLink)
         }
         if let authorize = definition.authorize {
-            try await operate(attribute.peripheral, port) { () throws(ATTError) in try await authorize(.write, request)
-            }
+            try await operate(device, link) { () throws(ATTError) in try await authorize(.write, request) }
         }
         var value = value
         if offset > 0 {
             // The characteristic may have changed meanwhile.
-            let characteristic = try self.characteristic(attribute, port)
-            let present = try await self.value(of: characteristic, attribute.peripheral, request, port)
+            let characteristic = try self.characteristic(attribute.handle, device, link)
+            let present = try await self.value(of: characteristic, request, device, link)
             guard offset <= present.count else { throw BLEError(.invalidOffset) }
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
         guard let handler = definition.onWrite else {
-            // The link may have ended.
-            return notify(value, attribute.handle, try self.device(attribute.peripheral, port))
+            try check(link, of: device)
+            return notify(value, attribute.handle, device)
         }
         let whole = value
-        try await operate(attribute.peripheral, port) { () throws(ATTError) in try await handler(whole, request) }
+        try await operate(device, link) { () throws(ATTError) in try await handler(whole, request) }
     }
 
     /// Carries out a write without response, without waiting for its handler. The end of the link cancels the handler.
@@ -189,32 +182,29 @@ extension SimulatedRadio {
     }
 
     func readDescriptor(_ descriptor: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {
-        guard let found = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
-            throw BLEError(.invalidHandle)
-        }
+        let (device, link) = try linked(descriptor.peripheral, port)
+        guard let found = device.attributes.descriptors[descriptor.handle] else { throw BLEError(.invalidHandle) }
         guard let handler = found.definition.onRead else { return found.value }
-        let request = try request(descriptor.peripheral, port)
-        return try await operate(descriptor.peripheral, port) { () throws(ATTError) in try await handler(request) }
+        let request = request(device, link)
+        return try await operate(device, link) { () throws(ATTError) in try await handler(request) }
     }
 
     func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) async throws(BLEError) {
-        guard let found = try device(descriptor.peripheral, port).attributes.descriptors[descriptor.handle] else {
-            throw BLEError(.invalidHandle)
-        }
+        let (device, link) = try linked(descriptor.peripheral, port)
+        guard let found = device.attributes.descriptors[descriptor.handle] else { throw BLEError(.invalidHandle) }
         if let handler = found.definition.onWrite {
-            let request = try request(descriptor.peripheral, port, writeType: .withResponse)
-            return try await operate(descriptor.peripheral, port) { () throws(ATTError) in
-                try await handler(value, request)
-            }
+            let request = request(device, link, writeType: .withResponse)
+            return try await operate(device, link) { () throws(ATTError) in try await handler(value, request) }
         }
-        peripherals[descriptor.peripheral]?.attributes.setDescriptor(value, of: descriptor.handle)
+        device.attributes.setDescriptor(value, of: descriptor.handle)
     }
 
     /// Runs a handler of the definition until it returns, the link ends or the caller gives up.
     private func operate<Value: Sendable>(
-        _ id: Peripheral.ID, _ port: Int, _ handler: @escaping @Sendable () async throws(ATTError) -> Value
+        _ device: SimulatedDevice, _ link: SimulatedLink,
+        _ handler: @escaping @Sendable () async throws(ATTError) -> Value
     ) async throws(BLEError) -> Value {
-        try await onLink(id, port, executor: tasks) { () throws(BLEError) in
+        try await onLink(link, device, executor: tasks) { () throws(BLEError) in
             do throws(ATTError) {
                 return try await handler()
             } catch {

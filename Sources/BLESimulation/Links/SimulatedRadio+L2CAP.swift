@@ -17,16 +17,17 @@ extension SimulatedRadio {
     func openChannel(
         _ psm: PSM, _ options: ChannelOptions, to id: Peripheral.ID, _ port: Int
     ) async throws(BLEError) -> SimulatedChannelTransport {
-        guard let asked = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
-        try await secure(id, max(options.security, asked.options.security), port)
-        // The listener may have changed while the link was paired.
-        guard let listener = try device(id, port).listeners[psm] else { throw Self.refused(psm) }
+        let (device, link) = try linked(id, port)
+        guard let asked = device.listeners[psm] else { throw Self.refused(psm) }
+        try await secure(link, of: device, as: id, max(options.security, asked.options.security))
+        // The link may have ended while it was paired, and the listener may have changed.
+        try check(link, of: device)
+        guard let listener = device.listeners[psm] else { throw Self.refused(psm) }
         let (ours, theirs) = SimulatedChannelTransport.pair(
             self, first: options.maximumReceiveLength, second: listener.options.maximumReceiveLength)
-        let link = peripherals[id]?.links[port]
-        link?.channels.removeAll { $0.isClosed }
-        link?.channels.append(ours)
-        listener.accept(theirs, link?.shared.central ?? Self.central(port))
+        link.channels.removeAll { $0.isClosed }
+        link.channels.append(ours)
+        listener.accept(theirs, link.shared.central)
         return ours
     }
 

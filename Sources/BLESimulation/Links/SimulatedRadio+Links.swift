@@ -103,12 +103,21 @@ extension SimulatedRadio {
     }
 
     /// Returns the peripheral. Throws if it does not have a link to the central.
-    func device(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> SimulatedDevice {
+    func device(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> SimulatedDevice { try linked(id, port).device }
+
+    /// Returns a peripheral, and the central's link to it. Throws if there is none.
+    func linked(_ id: Peripheral.ID, _ port: Int) throws(BLEError) -> (device: SimulatedDevice, link: SimulatedLink) {
         guard isRunning else { throw Self.lost }
         guard let device = peripherals[id], let link = device.links[port],
             !device.hasPrivateAddress || names(of: device, link).contains(id)
         else { throw Self.noLink }
-        return device
+        return (device, link)
+    }
+
+    /// Throws if a link has ended, even if there is a new one: what has begun on a link does not go on over another.
+    func check(_ link: SimulatedLink, of device: SimulatedDevice) throws(BLEError) {
+        guard isRunning else { throw Self.lost }
+        guard device.links[link.port] === link else { throw Self.noLink }
     }
 
     private func hasLink(_ id: Peripheral.ID, _ port: Int) -> Bool { (try? device(id, port)) != nil }
@@ -213,8 +222,11 @@ extension SimulatedRadio {
         if isLast { tellHost(id, shared.maker, isConnected: false) }
         for operation in link.operations.sorted(by: { $0.key < $1.key }) { operation.value(error) }
         failPauses(error, of: id) { $0.place.port == link.port || isLast && $0.place.link === shared }
-        while let next = link.outgoing.popFirst() { next.indication?.end(.failure(error)) }
-        for indication in link.unanswered { indication.end(.failure(error)) }
+        if isLast {
+            while let next = shared.outgoing.popFirst() { next.arrival?.deliver(.failure(error)) }
+            for arrival in shared.unanswered { arrival.deliver(.failure(error)) }
+            shared.unanswered = []
+        }
         let subscriptions = link.subscriptions.sorted { $0.key < $1.key }
         link.subscriptions = [:]
         for (handle, subscription) in subscriptions {

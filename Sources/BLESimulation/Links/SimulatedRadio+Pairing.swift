@@ -49,12 +49,16 @@ extension SimulatedRadio {
 
     /// Raises the security of the link to the level that an attribute or a channel requires. May start pairing without
     /// a call to `pair`.
-    func secure(_ id: Peripheral.ID, _ security: AttributeSecurity, _ port: Int) async throws(BLEError) {
-        let device = try device(id, port)
-        guard let link = device.links[port], link.shared.security < security else { return }
-        if record(of: id, port).bond != nil {
+    ///
+    /// - Parameter id: that by which the central knows the peripheral.
+    func secure(
+        _ link: SimulatedLink, of device: SimulatedDevice, as id: Peripheral.ID, _ security: AttributeSecurity
+    ) async throws(BLEError) {
+        try check(link, of: device)
+        guard link.shared.security < security else { return }
+        if record(of: id, link.port).bond != nil {
             // The bond is not secure enough, and BlueZ does not replace it: the link stalls.
-            guard link.shared.security == .open else { try await stall(id, port) }
+            guard link.shared.security == .open else { try await stall(device, link) }
             // The peripheral has lost its half of the bond.
             throw BLEError(.insufficientEncryption)
         }
@@ -68,9 +72,8 @@ extension SimulatedRadio {
                 try await handlePairingFailure(error, id, device, link)
             }
         }
-        guard let reached = try self.device(id, port).links[port]?.shared.security, reached >= security else {
-            throw BLEError(.insufficientAuthentication)
-        }
+        try check(link, of: device)
+        guard link.shared.security >= security else { throw BLEError(.insufficientAuthentication) }
     }
 
     /// Handles the failure of a pairing that an operation has started. A refusal on either side ends the link
@@ -90,7 +93,7 @@ extension SimulatedRadio {
                 endLink(device, link.shared, Self.authenticationFailed)
                 throw Self.authenticationFailed
             }
-            try await stall(id, link.port)
+            try await stall(device, link)
         }
     }
 
@@ -100,8 +103,8 @@ extension SimulatedRadio {
 
     /// Waits until the link ends or the caller gives up, because BlueZ sends nothing on a link that it could not
     /// secure.
-    private func stall(_ id: Peripheral.ID, _ port: Int) async throws(BLEError) -> Never {
-        try await onLink(id, port) { while (try? await Outcome<Void>().wait()) != nil {} }
+    private func stall(_ device: SimulatedDevice, _ link: SimulatedLink) async throws(BLEError) -> Never {
+        try await onLink(link, device) { while (try? await Outcome<Void>().wait()) != nil {} }
         throw Self.authenticationFailed
     }
 
@@ -196,14 +199,6 @@ extension SimulatedRadio {
 
     /// Runs work on a central's link until the work or the link ends, or the caller gives up.
     func onLink<Value: Sendable>(
-        _ id: Peripheral.ID, _ port: Int, executor: (any TaskExecutor)? = nil,
-        _ work: @escaping @Sendable () async throws(BLEError) -> Value
-    ) async throws(BLEError) -> Value {
-        guard let device = peripherals[id], let link = device.links[port] else { throw Self.noLink }
-        return try await onLink(link, device, executor: executor, work)
-    }
-
-    private func onLink<Value: Sendable>(
         _ link: SimulatedLink, _ device: SimulatedDevice, executor: (any TaskExecutor)? = nil,
         _ work: @escaping @Sendable () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {

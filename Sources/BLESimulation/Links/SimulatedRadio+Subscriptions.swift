@@ -8,16 +8,15 @@ extension SimulatedRadio {
     func subscribe(
         _ attribute: AttributeID, isChannel: Bool, _ port: Int, _ deliver: @escaping @Sendable ([UInt8]) -> Bool
     ) async throws(BLEError) {
-        let known = try characteristic(attribute, port).definition
+        let (device, link) = try linked(attribute.peripheral, port)
+        let known = try characteristic(attribute.handle, device, link).definition
         // bluetoothd does not make channels for indications.
         let wanted: CharacteristicProperties = isChannel ? .notify : [.notify, .indicate]
         guard !known.properties.isDisjoint(with: wanted) else { throw BLEError(.requestNotSupported) }
-        try await secure(attribute.peripheral, known.security, port)
+        try await secure(link, of: device, as: attribute.peripheral, known.security)
         // The link may have ended, and the services may have changed.
-        let device = try device(attribute.peripheral, port)
-        let characteristic = try characteristic(attribute, port)
+        let characteristic = try characteristic(attribute.handle, device, link)
         guard characteristic.definition.uuid == known.uuid else { throw BLEError(.invalidHandle) }
-        guard let link = device.links[port] else { throw Self.noLink }
         let handle = attribute.handle
         let running = uses(of: link.shared, device).compactMap { use in
             use.subscriptions[handle].map { (isOther: use !== link, subscription: $0) }
@@ -40,7 +39,7 @@ extension SimulatedRadio {
             }
         }
         // The link may have ended.
-        if link.subscriptions[handle]?.run !== run { _ = try self.device(attribute.peripheral, port) }
+        if link.subscriptions[handle]?.run !== run { try check(link, of: device) }
     }
 
     /// Starts the definition's handler, and ends the subscriptions if it refuses at once.
@@ -92,7 +91,7 @@ extension SimulatedRadio {
     private static let notifyAcquired = BLEError(
         .busy, "another program uses the notifications, or a channel for them", isRetryable: true)
 
-    /// Returns the links of a run's subscriptions: those of the centrals of one adapter.
+    /// Returns the links of a run's subscriptions: those of the centrals of one adapter, which share one.
     private func subscribed(_ handle: UInt16, _ number: Int, _ id: Peripheral.ID) -> [SimulatedLink] {
         peripherals[id]?.orderedLinks.filter { $0.subscriptions[handle]?.run.number == number } ?? []
     }
@@ -112,14 +111,13 @@ extension SimulatedRadio {
             throw BLEError(
                 .notSupported, "the characteristic does not indicate", remedy: "Add the property .indicate.")
         }
-        let links = subscribed(handle, number, id)
-        guard let device = peripherals[id], let shared = links.first?.shared else {
+        guard let device = peripherals[id], let shared = subscribed(handle, number, id).first?.shared else {
             throw BLEError(.disconnected, "the subscription has ended")
         }
         device.attributes.characteristics[handle]?.value = value
-        let indication = SimulatedIndication(count: links.count)
-        for link in links { send(value, handle, device, .indicate, over: link, indication) }
-        try await indication.outcome.wait()
+        let arrival = Outcome<Void>()
+        send(value, handle, device, .indicate, over: shared, arrival)
+        try await arrival.wait()
         // The adapter confirms, whichever of its centrals are still there.
         try await crossing(device, shared)?.wait()
         let place = Place(peripheral: id, link: shared)
@@ -128,8 +126,8 @@ extension SimulatedRadio {
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
     private func notify(_ value: [UInt8], _ handle: UInt16, _ number: Int, _ id: Peripheral.ID) {
-        guard let device = peripherals[id] else { return }
-        for link in subscribed(handle, number, id) { notify(value, handle, device, to: link) }
+        guard let device = peripherals[id], let shared = subscribed(handle, number, id).first?.shared else { return }
+        notify(value, handle, device, over: shared)
     }
 
     func unsubscribe(_ attribute: AttributeID, _ port: Int) {

@@ -25,72 +25,104 @@ extension SimulatedRadio {
         notify(value, handle, device)
     }
 
-    /// - Parameter link: that of the central that gets the value. Nil for all subscribers.
-    func notify(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, to link: SimulatedLink? = nil) {
-        let attribute = device.attributes.characteristics[handle]
-        attribute?.value = value
-        let kind: SimulatedEvent.Kind =
-            attribute?.definition.properties.contains(.notify) == false ? .indicate : .notify
-        if let link { return send(value, handle, device, kind, over: link) }
+    /// Notifies a value to all subscribers.
+    func notify(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice) {
+        let kind = store(value, handle, device)
         guard device.links.count > 1 else {
-            if let link = device.links.first?.value { send(value, handle, device, kind, over: link) }
+            if let link = device.links.first?.value { send(value, handle, device, kind, over: link.shared) }
             return
         }
-        for link in device.orderedLinks { send(value, handle, device, kind, over: link) }
+        var sent: Set<ObjectIdentifier> = []
+        for link in device.orderedLinks.map(\.shared) where sent.insert(ObjectIdentifier(link)).inserted {
+            send(value, handle, device, kind, over: link)
+        }
     }
 
-    /// Sends a value to a central, if that is subscribed to it.
+    /// Notifies a value over one link.
+    func notify(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) {
+        send(value, handle, device, store(value, handle, device), over: link)
+    }
+
+    /// Sets the value of a characteristic, and returns how it is sent.
+    private func store(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice) -> SimulatedEvent.Kind {
+        let attribute = device.attributes.characteristics[handle]
+        attribute?.value = value
+        return attribute?.definition.properties.contains(.notify) == false ? .indicate : .notify
+    }
+
+    /// Sends a value over a link, if any of the centrals that use it is subscribed. They get it together: over the air,
+    /// there is one.
+    ///
+    /// - Parameter arrival: delivered when an indication has arrived.
     func send(
         _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
-        over link: SimulatedLink, _ indication: SimulatedIndication? = nil
+        over link: SharedLink, _ arrival: Outcome<Void>? = nil
     ) {
-        guard let subscription = link.subscriptions[handle] else {
-            indication?.end(.success(()))
+        guard isSubscribed(link, handle, device) else {
+            arrival?.deliver(.success(()))
             return
         }
-        if isTracing { traceNotification(value, handle, device.id, to: link.port) }
         let disturbances = faults.isEmpty ? [] : disturbances(of: kind, at: device.id, handle: handle)
         if disturbances.first?.isLoss == true {
-            if let indication { link.unanswered.append(indication) }
+            if let arrival { link.unanswered.append(arrival) }
             return
         }
-        guard !disturbances.isEmpty || link.isSending || waits(device, link.shared) else {
-            subscription.take(value)
-            indication?.end(.success(()))
+        guard !disturbances.isEmpty || link.isSending || waits(device, link) else {
+            deliver(value, handle, device, over: link)
+            arrival?.deliver(.success(()))
             return
         }
         link.outgoing.append(
             OutgoingValue(
-                value: value, handle: handle, disturbances: disturbances,
-                crossing: crossing(device, link.shared), indication: indication))
+                value: value, handle: handle, disturbances: disturbances, crossing: crossing(device, link),
+                arrival: arrival))
         guard !link.isSending else { return }
         link.isSending = true
         Task.immediate { await self.sendOutgoing(device, link) }
     }
 
+    private func isSubscribed(_ link: SharedLink, _ handle: UInt16, _ device: SimulatedDevice) -> Bool {
+        device.links.values.contains { $0.shared === link && $0.subscriptions[handle] != nil }
+    }
+
+    /// Delivers a value to the subscribed centrals that use a link, in the order in which they began to.
+    private func deliver(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) {
+        guard device.links.count > 1 else {
+            if let use = device.links.first?.value { deliver(value, handle, device.id, to: use) }
+            return
+        }
+        for use in uses(of: link, device) { deliver(value, handle, device.id, to: use) }
+    }
+
+    private func deliver(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to use: SimulatedLink) {
+        guard let subscription = use.subscriptions[handle] else { return }
+        if isTracing { traceNotification(value, handle, id, to: use.port) }
+        subscription.take(value)
+    }
+
     /// Sends the values that wait, one after the other, as long as the link lasts.
-    private func sendOutgoing(_ device: SimulatedDevice, _ link: SimulatedLink) async {
-        let place = Place(peripheral: device.id, port: link.port, link: link.shared)
-        while device.links[link.port] === link, let next = link.outgoing.popFirst() {
+    private func sendOutgoing(_ device: SimulatedDevice, _ link: SharedLink) async {
+        let place = Place(peripheral: device.id, link: link)
+        while link.served.isUp, let next = link.outgoing.popFirst() {
             do throws(BLEError) {
                 try await next.crossing?.wait()
                 let losesLink = try await endure(begin(next.disturbances.prefix { !$0.isLoss }, at: place))
-                guard device.links[link.port] === link else { throw Self.linkLost }
+                guard link.served.isUp else { throw Self.linkLost }
                 if next.disturbances.contains(where: \.isLoss) {
-                    if let indication = next.indication { link.unanswered.append(indication) }
+                    if let arrival = next.arrival { link.unanswered.append(arrival) }
                 } else {
                     for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        link.subscriptions[next.handle]?.take(next.value)
+                        deliver(next.value, next.handle, device, over: link)
                     }
                     if losesLink {
                         loseLink(at: place)
                         // The confirmation is lost, too.
                         throw Self.linkLost
                     }
-                    next.indication?.end(.success(()))
+                    next.arrival?.deliver(.success(()))
                 }
             } catch {
-                next.indication?.end(.failure(error))
+                next.arrival?.deliver(.failure(error))
             }
         }
         link.isSending = false

@@ -88,8 +88,8 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     }
 
     /// Replaces the services, as after an update of the peripheral's firmware. A central with a link is told that they
-    /// have changed. Its subscriptions remain in services that are as before, with the same handles, and end in the
-    /// others.
+    /// have changed. Its subscriptions and packet writers remain in services that are as before, with the same handles,
+    /// and end in the others.
     public func setServices(_ services: [ServiceDefinition]) async {
         radio.log(fault: "setServices", of: id)
         await radio.setServices(services, id)

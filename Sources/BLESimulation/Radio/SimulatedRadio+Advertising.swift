@@ -58,8 +58,7 @@ extension SimulatedRadio {
         while !Task.isCancelled {
             let now = time.now()
             for device in schedule.takeDue(at: now.attoseconds, limit: Self.turn) where device.next != nil {
-                device.next = schedule.add(
-                    (now + device.advertisingInterval + device.air.advertisingDelay()).attoseconds, device)
+                device.next = schedule.add(device.nextAdvertisement(after: now).attoseconds, device)
                 advertise(device)
             }
             guard let next = schedule.next.map(Duration.init(attoseconds:)) else {
@@ -76,7 +75,7 @@ extension SimulatedRadio {
     /// Sends an advertisement, as the faults allow it.
     private func advertise(_ device: SimulatedDevice) {
         // The one that is held up is the next.
-        if device.isAdvertisementHeld || device.air.losesAdvertisement() { return }
+        if device.isAdvertisementHeld || device.losesAdvertisement() { return }
         guard !faults.isEmpty else { return deliver(device) }
         let disturbances = disturbances(of: .advertisement, at: device.id)
         if disturbances.first?.isLoss == true { return }

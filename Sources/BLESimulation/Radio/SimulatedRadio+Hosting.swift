@@ -39,8 +39,8 @@ extension SimulatedRadio {
         remove(id)
     }
 
-    /// Replaces the services of a peripheral. Centrals with a link are told of the change. Their subscriptions remain
-    /// in services that are as before, and end in the others.
+    /// Replaces the services of a peripheral. Centrals with a link are told of the change. Their subscriptions and
+    /// channels for writes remain in services that are as before, and end in the others.
     func setServices(_ services: [ServiceDefinition], _ id: DeviceID) {
         guard let device = peripherals[id] else { return }
         let (former, attributes) = (device.attributes.database, SimulatedAttributes(services))
@@ -50,6 +50,7 @@ extension SimulatedRadio {
         peripherals[id]?.definition.services = services
         peripherals[id]?.attributes = attributes
         for link in device.orderedLinks {
+            link.shared.closeWriters { !unchanged.contains($0) }
             let ended = link.subscriptions.filter { !unchanged.contains($0.key) }.sorted { $0.key < $1.key }
             for (handle, subscription) in ended {
                 endSubscription(handle, subscription.run, link, device)

@@ -72,7 +72,6 @@ extension SimulatedBackend {
         _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard let kind, radio.isDisturbed.load(ordering: .relaxed) else { return try await body() }
-        if kind == .connect { try await radio.checkReady(port) }
         let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
         let value = try await crossed(kind, peripheral, body)
         guard losesLink else { return value }

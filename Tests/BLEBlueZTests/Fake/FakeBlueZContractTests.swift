@@ -25,6 +25,11 @@ struct FakeBlueZContractTests {
         await peer.daemon.hearWhileSwitchingOff()
         try await BackendContract.scansTellWhyTheyWait.check(peer)
     }
+
+    @Test(arguments: RadioContract.selected, [66, 82])
+    func radio(_ item: RadioContract, minorVersion: Int) async throws {
+        try await item.check(try await FakePeer(minorVersion: minorVersion, clock: ManualClock()))
+    }
 }
 
 /// The contract's peripheral behind a fake bluetoothd on a bus of its own.

@@ -4,6 +4,7 @@ import BLESimulation
 import BLETestSupport
 import BLEFakeBlueZ
 import BlueZTestSupport
+import DBus
 import Testing
 
 /// bluetoothd has one thread: messages that it sends together arrive together. The fake one has several threads.
@@ -42,6 +43,45 @@ struct FakeBlueZOrderTests {
         #expect(await central.knownPeripherals().map(\.id) == [new.id])
         await central.shutDown()
         await other.shutDown()
+    }
+
+    /// `remove_device` in the daemon's `src/adapter.c`: the link ends, and then its object is removed.
+    @Test(arguments: [66, 82], [false, true])
+    func `a device that is removed loses its link before its object`(minorVersion: Int, isPaired: Bool) async throws {
+        let world = try await BlueZWorld(minorVersion: minorVersion)
+        let thing = await world.radio.add(.battery(name: "Thing"))
+        let central = try await world.makeCentral()
+        let battery = try await central.find(thing.id)
+        try await battery.connect()
+        if isPaired { try await battery.pair() }
+        let signals = SharedValue<[String]>([])
+        let program = try await world.makeSession { message in
+            var body = message.body
+            switch message.member {
+            case "PropertiesChanged" where message.path.hasPrefix("/org/bluez/hci0/dev_"):
+                guard (try? body.string()) == "org.bluez.Device1" else { return }
+                try? body.forEachProperty { (name, value) throws(DBusError) in
+                    if name == "Connected" {
+                        let isConnected = try value.boolean()
+                        signals.change { $0.append("connected: \(isConnected)") }
+                    }
+                }
+            case "InterfacesRemoved":
+                guard let path = try? body.objectPath(), !path.contains("service") else { return }
+                signals.change { $0.append("removed") }
+            default: break
+            }
+        }
+        try await program.listen("type='signal',sender='org.bluez'", timeout: HangLimit.step)
+        let path = try await program.path("org.bluez.Device1")
+        try await program.callBlueZ("/org/bluez/hci0", "org.bluez.Adapter1", "RemoveDevice", .objectPath(path))
+        #expect(await thing.isConnected == false)
+        try await signals.until { $0.contains("removed") }
+        #expect(signals.value == ["connected: false", "removed"])
+        await until { await battery.connectionState == .disconnected }
+        await program.close()
+        await central.shutDown()
+        await world.daemon.kill()
     }
 
     @Test func `the link of an interrupted attempt has ended before the next attempt`() async throws {

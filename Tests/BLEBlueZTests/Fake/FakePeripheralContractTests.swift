@@ -23,6 +23,12 @@ struct FakePeripheralContractTests {
     func `contract over GDBus`(_ item: PeripheralContract, carrier: TestCarrier) async throws {
         try await item.check(FakeServingPeer(world: try await BlueZWorld(over: carrier, minorVersion: 80)))
     }
+
+    @Test(arguments: HostRadioContract.selected, [66, 80])
+    func radio(_ item: HostRadioContract, minorVersion: Int) async throws {
+        try await item.check(
+            FakeServingPeer(world: try await BlueZWorld(minorVersion: minorVersion, clock: ManualClock())))
+    }
 }
 
 private struct FakeServingPeer: SimulatedHostPeer {

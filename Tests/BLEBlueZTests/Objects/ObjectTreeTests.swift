@@ -1,5 +1,6 @@
 import BLE
 import Testing
+import Waiting
 
 @testable import BLEBlueZ
 

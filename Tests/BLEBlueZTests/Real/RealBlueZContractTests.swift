@@ -112,8 +112,7 @@ struct RealPeer: ContractPeer {
 
     /// Repeats a command until its answer, a number, is right.
     func until(_ command: String, _ matches: (Int) async -> Bool) async throws {
-        // Without a pause, the questions would slow down what they wait for.
-        while !(await matches(Int(try await ask(command)) ?? -1)) { try await Task.sleep(for: .milliseconds(20)) }
+        try await Guest.until { await matches(Int(try await ask(command)) ?? -1) }
     }
 
     /// A command that is answered with "ok".

@@ -159,9 +159,9 @@ struct RealSoakTests {
 
         /// Returns when the services are up. Throws the error with which serving has ended.
         func untilUp() async throws {
-            while !isUp {
+            try await Guest.until {
                 if let error = failure.withLock(\.self) { throw error }
-                try await Task.sleep(for: .milliseconds(20))
+                return isUp
             }
         }
 
@@ -220,13 +220,13 @@ struct RealSoakTests {
 
         /// Returns the resources once nothing is being closed: a socket is closed a moment after its user has ended.
         static func settled() async throws -> Resources {
-            var last = try await Resources()
-            while true {
-                try await Task.sleep(for: .seconds(1))
-                let next = try await Resources()
-                if (next.descriptors, next.threads) == (last.descriptors, last.threads) { return next }
-                last = next
+            var last: Resources?
+            try await Guest.until(pause: .seconds(1)) {
+                let (former, now) = (last, try await Resources())
+                last = now
+                return former.map { ($0.descriptors, $0.threads) == (now.descriptors, now.threads) } ?? false
             }
+            return try #require(last)
         }
 
         private init() async throws {

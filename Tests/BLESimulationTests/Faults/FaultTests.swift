@@ -2,6 +2,7 @@ import BLE
 import BLEProfiles
 import BLESimulation
 import BLETestSupport
+import Logging
 import Testing
 
 /// What a test can disturb on a peripheral, besides what `RadioContract` checks.
@@ -50,6 +51,81 @@ import Testing
                 #expect(try result.get() == 7)
             }
         }
+    }
+
+    @Test(arguments: 0..<8)
+    func `an adapter that goes off ends a held scan and a held attempt to connect`(_ turns: Int) async throws {
+        let (world, id) = (world, device.id)
+        let codes = SharedValue<[BLEError.Code?]>([])
+        let backend = SimulatedBackend.simulated(world.radio)
+        try await backend.start(
+            CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock))
+        await world.run {
+            for event in [SimulatedEvent.scan, .connect] {
+                let fault = await world.radio.hold(event)
+                async let ended: Void = {
+                    let result = await Result {
+                        if event == .scan {
+                            try await backend.startDiscovery(DiscoveryFilter())
+                        } else {
+                            try await backend.connect(id)
+                        }
+                    }
+                    codes.change { $0.append((result.failure as? BLEError)?.code) }
+                }()
+                for _ in 0..<turns { await Task.yield() }
+                await world.radio.setPowered(false)
+                await world.clock.run(for: .seconds(1))
+                #expect(codes.value.last == .poweredOff)
+                codes.change { $0 = [] }
+                await fault.release()
+                await ended
+                await world.radio.setPowered(true)
+            }
+        }
+    }
+
+    @Test(arguments: 0..<12)
+    func `a read does not go on over a new link of its peripheral`(_ turns: Int) async throws {
+        let backend = SimulatedBackend.simulated(world.radio)
+        let ending = SharedValue<(@Sendable () -> Void)?>(nil)
+        let device = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00),
+                        characteristics: [
+                            CharacteristicDefinition(
+                                Self.level.uuid, .read,
+                                authorize: { _, _ in
+                                    ending.value?()
+                                    for _ in 0..<turns { await Task.yield() }
+                                },
+                                onRead: { _ in
+                                    for _ in 0..<20 { await Task.yield() }
+                                    return [1]
+                                })
+                        ])
+                ]))
+        try await backend.start(
+            CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock))
+        try await backend.startDiscovery(DiscoveryFilter())
+        await world.clock.sleepers()
+        try await backend.connect(device.id)
+        ending.change {
+            $0 = {
+                Task.immediate { await device.dropLink() }
+                Task.immediate { try? await backend.connect(device.id) }
+            }
+        }
+        let handle = try #require(try await backend.discoverServices(device.id).services.first?.characteristics.first)
+            .handle
+        await expectError(.disconnected) {
+            _ = try await backend.perform(
+                .read(offset: 0), on: AttributeID(peripheral: device.id, handle: handle))
+        }
+        await backend.shutDown()
     }
 
     @Test func `a fault of one characteristic does not count requests of others`() async throws {

@@ -36,6 +36,26 @@ import Testing
         await expectError(.poweredOff) { try await host.serve(definition) }
     }
 
+    @Test func `a central that does not confirm an indication holds up no other`() async throws {
+        await radio.addAdapter("hci1")
+        try await host.withServed(definition) { served in
+            var centrals: [Central] = []
+            for adapter in ["hci0", "hci1"] {
+                centrals.append(
+                    try await Central(
+                        backend: .simulated(radio, adapter: adapter), configuration: .quiet(clock: clock)))
+            }
+            let silent = try await centrals[0].find().notifications(Self.level)
+            var values = try await centrals[1].find().notifications(Self.level).makeAsyncIterator()
+            let lost = await radio.hostedPeripherals[0].ignore(.indicate, .next(1))
+            try await served.indicate(9, from: Self.level)
+            #expect(try await values.next() == 9)
+            #expect(await lost.count == 1)
+            for central in centrals { await central.shutDown() }
+            _ = silent
+        }
+    }
+
     @Test func `values reach centrals in the order in which they have subscribed`() async throws {
         try await host.withServed(definition) { served in
             let order = SharedValue<[Int]>([])

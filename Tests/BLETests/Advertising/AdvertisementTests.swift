@@ -20,6 +20,18 @@ import Testing
                     structures: data.structures))
     }
 
+    @Test func `a changed copy leaves the original as it was`() {
+        let battery = BluetoothUUID(0x180F)
+        let original = Advertisement(localName: "Strap", rssi: -50, serviceData: [battery: [1]])
+        var copy = original
+        copy.serviceData[battery]?.append(2)
+        copy.rssi = 127
+        #expect(original == Advertisement(localName: "Strap", rssi: -50, serviceData: [battery: [1]]))
+        #expect(copy == Advertisement(localName: "Strap", serviceData: [battery: [1, 2]]))
+        (copy.serviceData, copy.rssi) = (original.serviceData, original.rssi)
+        #expect(copy == original && copy.hashValue == original.hashValue)
+    }
+
     @Test(arguments: [["08", "09"], ["09", "08"]])
     func `the whole name counts, wherever it stands`(_ types: [String]) throws {
         let names = ["08": "0308 4d79", "09": "0709 4d7920485221"]

@@ -59,6 +59,15 @@ public enum Guest {
         return answer
     }
 
+    /// Repeats a question to the guest, which reports no changes, until its answer is right.
+    ///
+    /// - Parameter pause: the time between two questions. Without it, they would slow down what they wait for.
+    public static func until(
+        pause: Duration = .milliseconds(20), _ isRight: () async throws -> Bool
+    ) async throws {
+        while !(try await isRight()) { try await Task.sleep(for: pause) }
+    }
+
     /// Runs `work` on a thread that may block.
     private static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value
     {
