@@ -27,7 +27,7 @@ struct GatewayTests {
     private func withGateway(_ devices: [ListedDevice], _ body: () async throws -> Void) async throws {
         let gateway = Gateway(configuration(devices), broker: broker, clock: world.clock) { _ in }
         let central = world.central
-        let run = Task { try await gateway.run { central } }
+        let run = Task(executorPreference: world.radio.taskExecutor) { try await gateway.run { central } }
         await until { broker.filters.count == 3 }
         broker.send(.connected)
         try await body()
