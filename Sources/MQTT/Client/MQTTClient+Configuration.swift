@@ -52,8 +52,8 @@
 
         /// How a connection is encrypted. All files are in PEM format and are read at each attempt to connect.
         package struct TLS: Sendable {
-            /// The file with the certificates of the accepted authorities. With neither this nor ``authorityPath``, those
-            /// of the system are accepted.
+            /// The file with the certificates of the accepted authorities. With neither this nor ``authorityPath``,
+            /// those of the system are accepted.
             package var authorityFile: String?
             /// A directory with such certificates, prepared by `openssl rehash`.
             package var authorityPath: String?

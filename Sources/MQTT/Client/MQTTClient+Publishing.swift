@@ -11,11 +11,11 @@
         /// Throws `.invalidArgument`, `.tooLarge`, or `.shutDown`.
         package func publish(_ message: MQTTMessage) throws(MQTTError) { try enqueue(message, nil) }
 
-        /// Queues a message, and waits at most `limit` until the broker has acknowledged it, or until it was sent if its
-        /// QoS is `.atMostOnce`.
+        /// Queues a message, and waits at most `limit` until the broker has acknowledged it, or, with the QoS
+        /// `.atMostOnce`, until it was sent.
         ///
-        /// Throws also `.timedOut` and `.cancelled`, after which the message may still be sent, `.dropped`, and what the
-        /// broker answers.
+        /// Throws also `.timedOut` and `.cancelled`, after which the message may still be sent, `.dropped`, and what
+        /// the broker answers.
         package func publish(_ message: MQTTMessage, within limit: Duration) async throws(MQTTError) {
             let outcome = MQTTOutcome<Void>()
             let expiry = outcome.expire(after: limit, clock: clock) {

@@ -82,8 +82,8 @@
             return counts
         }
 
-        /// The state, and each change of it from now on. Keeps the newest 16 unread states. Ends when the client is shut
-        /// down.
+        /// The state, and each change of it from now on. Keeps the newest 16 unread states. Ends when the client is
+        /// shut down.
         package func states() -> BoundedStream<State> {
             if end != nil, state == .idle { return Observers<State>.ended() }
             return stateObservers.add(capacity: 16, first: state) { [weak self, loop] token in

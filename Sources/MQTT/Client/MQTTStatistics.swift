@@ -5,8 +5,8 @@
         package var sent = 0
         /// Messages that wait to be sent.
         package var queued = 0
-        /// Messages dropped before they were sent: the queue was full, they had expired, the broker refused them, or the
-        /// client was shut down.
+        /// Messages dropped: the queue was full, they had expired, the broker refused them, or the client was shut
+        /// down.
         package var dropped = 0
         /// Retained messages that a later one for their topic has replaced before they were sent.
         package var replaced = 0

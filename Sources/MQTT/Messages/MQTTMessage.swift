@@ -82,8 +82,14 @@
         /// control character, and at most 65535 bytes and 200 levels.
         static func checkTopic(_ topic: String) throws(MQTTError) {
             try checkText(topic)
-            guard !topic.isEmpty, mosquitto_pub_topic_check2(topic, topic.utf8.count) == MOSQ_ERR_SUCCESS.rawValue
+            guard hasValidLevels(topic),
+                mosquitto_pub_topic_check2(topic, topic.utf8.count) == MOSQ_ERR_SUCCESS.rawValue
             else { throw MQTTError(.invalidArgument, "\"\(topic)\" is not a valid topic") }
+        }
+
+        /// Whether a topic or a filter is not empty, and has no more levels than mosquitto accepts.
+        static func hasValidLevels(_ text: String) -> Bool {
+            !text.isEmpty && text.utf8.count { $0 == UInt8(ascii: "/") } < 200
         }
 
         /// Throws `.invalidArgument` unless MQTT allows the string.

@@ -8,9 +8,9 @@
         /// Throws `.invalidArgument` for text that is not a valid filter, or is that of a shared subscription.
         package init(_ text: String) throws(MQTTError) {
             try MQTTMessage.checkText(text)
-            guard !text.isEmpty, mosquitto_sub_topic_check2(text, text.utf8.count) == MOSQ_ERR_SUCCESS.rawValue else {
-                throw MQTTError(.invalidArgument, "\"\(text)\" is not a valid topic filter")
-            }
+            guard MQTTMessage.hasValidLevels(text),
+                mosquitto_sub_topic_check2(text, text.utf8.count) == MOSQ_ERR_SUCCESS.rawValue
+            else { throw MQTTError(.invalidArgument, "\"\(text)\" is not a valid topic filter") }
             guard !text.hasPrefix("$share/") else {
                 throw MQTTError(.invalidArgument, "shared subscriptions are not supported")
             }
