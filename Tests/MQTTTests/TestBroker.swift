@@ -10,7 +10,7 @@
     import Testing
 
     /// Debian's mosquitto, on a Unix socket or a port of a test.
-    struct TestBroker {
+    final class TestBroker: Sendable {
         /// A directory of the test's own.
         let directory: URL
         private let program: String
@@ -27,6 +27,8 @@
                 }, "mosquitto is missing; Scripts/setup test installs it")
             self.port = port
         }
+
+        deinit { try? FileManager.default.removeItem(at: directory) }
 
         func path(_ name: String) -> String { directory.appending(path: name).path }
 
