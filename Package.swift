@@ -32,6 +32,9 @@ let package = Package(
             name: "DistributedTracingSupport",
             description: "The operations of centrals and hosts as spans. Builds swift-distributed-tracing."),
         .trait(
+            name: "Gateway",
+            description: "`ble gateway`: values on an MQTT broker. Needs libmosquitto."),
+        .trait(
             name: "MetricsSupport",
             description: "Counters and timers of centrals and hosts. Builds swift-metrics."),
         .trait(
@@ -152,6 +155,9 @@ if withBlueZ {
         .module("Loop", ["CGLib", "Waiting"]),
         // A session on a D-Bus bus.
         .module("DBus", ["CGLib", "Loop", "Waiting", .log]),
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        // A session on an MQTT broker.
+        .module("MQTT", ["BLE", "CGLib", "Loop", "Waiting", .log, .mosquitto]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd's bus interface over a simulated radio, for programs in any language.
@@ -185,6 +191,12 @@ if withBlueZ {
                 .systemPackage,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
+        .tests(
+            "MQTTTests",
+            [
+                "BLE", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "Loop", "MQTT", "Waiting",
+                .log, .mosquitto, .subprocess,
+            ]),
         .tests(
             "DBusTests",
             [
@@ -265,6 +277,7 @@ extension Target.Dependency {
     static var argumentParser: Self { .product(name: "ArgumentParser", package: "swift-argument-parser") }
     static var crypto: Self { .product(name: "Crypto", package: "swift-crypto") }
     static var log: Self { .product(name: "Logging", package: "swift-log") }
+    static var mosquitto: Self { .target(name: "CMosquitto", condition: .when(traits: ["Gateway"])) }
     static var subprocess: Self { .product(name: "Subprocess", package: "swift-subprocess") }
     static var systemPackage: Self { .product(name: "SystemPackage", package: "swift-system") }
 }

@@ -14,6 +14,15 @@ public struct Fifo<Element> {
     @inlinable
     public mutating func append(_ element: Element) { elements.append(element) }
 
+    /// Adds elements in front of all others, in their order. Takes time for the other elements only if fewer than that
+    /// many have been removed.
+    @inlinable
+    public mutating func prepend(_ elements: [Element]) {
+        let start = max(0, head - elements.count)
+        self.elements.replaceSubrange(start..<head, with: elements)
+        head = start
+    }
+
     @inlinable
     public mutating func popFirst() -> Element? {
         guard head < elements.count else { return nil }

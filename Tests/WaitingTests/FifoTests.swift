@@ -22,4 +22,13 @@ import Waiting
         }
         #expect(next == last && fifo.isEmpty)
     }
+
+    @Test(arguments: [0, 1, 5, 40]) func `elements can be put back in front of the others`(count: Int) {
+        var fifo = Fifo<Int>()
+        for number in 0..<50 { fifo.append(number) }
+        for _ in 0..<20 { _ = fifo.popFirst() }
+        fifo.prepend(Array((20 - count)..<20))
+        for number in (20 - count)..<50 { #expect(fifo.popFirst() == number) }
+        #expect(fifo.isEmpty)
+    }
 }

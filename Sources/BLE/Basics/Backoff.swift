@@ -21,7 +21,7 @@ public struct Backoff: Hashable, Codable, Sendable {
     package init(every pause: Duration) { self.init(initial: pause, factor: 1, maximum: pause) }
 
     /// The pause after a number of consecutive failures, at least 1.
-    func pause(afterFailures count: Int) -> Duration {
+    package func pause(afterFailures count: Int) -> Duration {
         var pause = max(.zero, initial)
         let maximum = max(.zero, maximum)
         for _ in 1..<max(1, count) {

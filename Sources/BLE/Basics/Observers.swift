@@ -1,16 +1,18 @@
 /// The readers of a stream of events, each with a buffer of its own.
-struct Observers<Element: Sendable> {
+package struct Observers<Element: Sendable> {
     private var producers: [Int: BoundedStream<Element>.Producer] = [:]
     private var lastToken = 0
 
-    var isEmpty: Bool { producers.isEmpty }
+    package init() {}
+
+    package var isEmpty: Bool { producers.isEmpty }
 
     /// Adds a reader that keeps the newest `capacity` unread elements.
     ///
     /// - Parameters:
     ///   - first: an element for this reader alone, before all others.
     ///   - left: called with the reader's token when the reader has ended.
-    mutating func add(
+    package mutating func add(
         capacity: Int, first: Element? = nil, _ left: @escaping @Sendable (_ token: Int) -> Void
     ) -> BoundedStream<Element> {
         lastToken += 1
@@ -23,21 +25,21 @@ struct Observers<Element: Sendable> {
         return stream
     }
 
-    mutating func remove(_ token: Int) { producers[token] = nil }
+    package mutating func remove(_ token: Int) { producers[token] = nil }
 
-    func yield(_ element: Element) {
+    package func yield(_ element: Element) {
         for producer in producers.values { producer.yield(element) }
     }
 
-    /// Ends all streams. Later readers are added as usual.
-    mutating func finish(_ error: BLEError) {
+    /// Ends all streams, by throwing `error` if there is one. Later readers are added as usual.
+    package mutating func finish(_ error: BLEError? = nil) {
         let ended = producers
         producers = [:]
         for producer in ended.values { producer.finish(throwing: error) }
     }
 
     /// A stream that has already ended.
-    static func ended(_ error: BLEError) -> BoundedStream<Element> {
+    package static func ended(_ error: BLEError? = nil) -> BoundedStream<Element> {
         let (stream, producer) = BoundedStream.make(of: Element.self, policy: .dropOldest(capacity: 1)) {}
         producer.finish(throwing: error)
         return stream

@@ -1,0 +1,179 @@
+#if Gateway
+    internal import CGLib
+    internal import CMosquitto
+    internal import Loop
+
+    /// A connection to a broker, from the begin of the TCP connection on. libmosquitto's external loop, on ours.
+    ///
+    /// Safe to share because everything happens on the loop's thread, which each entry point checks.
+    final class BrokerConnection: @unchecked Sendable {
+        private let handle: MosquittoHandle
+        private let loop: EventLoop
+        /// Called after each turn, with what the broker has sent.
+        private let onTurn: @Sendable ([MosquittoHandle.Event]) -> Void
+        /// Called once, if the connection ends by itself.
+        private let onLoss: @Sendable (MQTTError) -> Void
+        private var source: UnsafeMutablePointer<GSource>?
+        /// Whether the network has a connection. libmosquitto does not wait for that by itself.
+        private(set) var isReached = false
+        /// Whether the broker has accepted the client.
+        private var isUp = false
+        private var condition = G_IO_IN.rawValue | G_IO_OUT.rawValue
+
+        /// The maximum number of packets to read before the loop does its other work.
+        private static let packetsPerTurn: Int32 = 64
+
+        init(
+            _ handle: MosquittoHandle, on loop: EventLoop,
+            onTurn: @escaping @Sendable ([MosquittoHandle.Event]) -> Void,
+            onLoss: @escaping @Sendable (MQTTError) -> Void
+        ) {
+            loop.checkIsolated()
+            self.handle = handle
+            self.loop = loop
+            self.onTurn = onTurn
+            self.onLoss = onLoss
+            var actions = BLESourceActions()
+            actions.context = Unmanaged.passUnretained(self).toOpaque()
+            actions.ready = { _ in 0 }
+            actions.run = { me, condition in
+                Unmanaged<BrokerConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
+            }
+            source = ble_source_attach(loop.context, mosquitto_socket(handle.pointer), GIOCondition(condition), actions)
+        }
+
+        deinit { assert(source == nil, "dropped while open") }
+
+        /// Stops using the socket, which closes with the last reference to the handle.
+        func close() {
+            loop.checkIsolated()
+            guard let source else { return }
+            self.source = nil
+            g_source_destroy(source)
+            g_source_unref(source)
+        }
+
+        /// Whether more should not be sent now, because the socket has no room.
+        var wantsWrite: Bool { mosquitto_want_write(handle.pointer) }
+
+        private func run(_ ready: GIOCondition) {
+            // A callback may release the last reference.
+            withExtendedLifetime(self) {
+                step(ready.rawValue)
+                loop.runPending()
+            }
+        }
+
+        private func step(_ ready: UInt32) {
+            var result = MOSQ_ERR_SUCCESS.rawValue
+            let (isWritable, isReadable) = (ready & G_IO_OUT.rawValue != 0, ready & ~G_IO_OUT.rawValue != 0)
+            if !isUp {
+                // While TLS is being negotiated, libmosquitto does not notice that a socket has ended.
+                let end = ble_socket_end(mosquitto_socket(handle.pointer))
+                if end != 0 {
+                    let (code, name): (MQTTError.Code, String) =
+                        isReached ? (.connectionLost, "the broker closed the connection") : (.unreachable, "")
+                    return lose(MQTTError(code, name.isEmpty ? String(cString: g_strerror(end)) : name))
+                }
+                if isWritable { isReached = true }
+            }
+            // Until the broker has answered, each step of the negotiation may be to read or to write.
+            if isReadable || !isUp { result = ble_mosquitto_read(handle.pointer, Self.packetsPerTurn) }
+            if isWritable || !isUp, result == MOSQ_ERR_SUCCESS.rawValue {
+                result = mosquitto_loop_write(handle.pointer, 1)
+            }
+            finish(result)
+        }
+
+        /// Delivers what has arrived, and ends the connection after an error.
+        private func finish(_ result: Int32) {
+            // Made before anything else, because it may be in `errno`.
+            let error = result == MOSQ_ERR_SUCCESS.rawValue ? nil : handle.error(result, isOpening: !isReached)
+            var reason: MQTTError?
+            let events = handle.takeEvents()
+            for event in events {
+                switch event {
+                case .connected: isUp = true
+                case .refused(let code), .disconnected(let code): reason = MQTTError(reasonCode: code)
+                default: break
+                }
+            }
+            onTurn(events)
+            guard source != nil else { return }
+            if let reason { return lose(reason) }
+            if let error { return lose(error) }
+            guard mosquitto_socket(handle.pointer) >= 0 else {
+                return lose(MQTTError(.connectionLost, "the broker closed the connection"))
+            }
+            updateWatch()
+        }
+
+        private func lose(_ error: MQTTError) {
+            guard source != nil else { return }
+            close()
+            onLoss(error)
+        }
+
+        private func updateWatch() {
+            guard let source else { return }
+            // Before the broker's answer, libmosquitto says that it wants to write for as long as it negotiates TLS.
+            let isRoomAwaited = isUp ? wantsWrite : !isReached
+            let new = G_IO_IN.rawValue | (isRoomAwaited ? G_IO_OUT.rawValue : 0)
+            guard new != condition else { return }
+            condition = new
+            ble_source_set_condition(source, GIOCondition(new))
+        }
+
+        // MARK: Packets
+
+        /// Sends a message. Returns its packet identifier.
+        func publish(_ message: MQTTMessage, expiry: Duration?) throws(MQTTError) -> UInt16 {
+            let properties = PropertyList(message, expiry: expiry)
+            try properties.check()
+            var identifier: Int32 = 0
+            try check(
+                mosquitto_publish_v5(
+                    handle.pointer, &identifier, message.topic, Int32(message.payload.count), message.payload,
+                    message.qos.rawValue, message.retain, properties.pointer))
+            return UInt16(truncatingIfNeeded: identifier)
+        }
+
+        /// Sends a subscription. Returns the identifier of the packet.
+        ///
+        /// - Parameter number: what the broker adds to the messages of this subscription; nil if it cannot.
+        func subscribe(_ filter: TopicFilter, _ qos: MQTTMessage.QoS, number: Int?) throws(MQTTError) -> UInt16 {
+            var properties = PropertyList()
+            if let number { properties.add(MQTT_PROP_SUBSCRIPTION_IDENTIFIER, varint: UInt32(number)) }
+            try properties.check()
+            var identifier: Int32 = 0
+            try check(
+                mosquitto_subscribe_v5(
+                    handle.pointer, &identifier, filter.description, qos.rawValue, 0, properties.pointer))
+            return UInt16(truncatingIfNeeded: identifier)
+        }
+
+        func unsubscribe(_ filter: TopicFilter) throws(MQTTError) {
+            try check(mosquitto_unsubscribe(handle.pointer, nil, filter.description))
+        }
+
+        /// Sends a ping if it is time, and ends the connection if the last one was not answered.
+        func checkKeepAlive() { finish(mosquitto_loop_misc(handle.pointer)) }
+
+        /// Takes leave of the broker, which then does not publish the will unless it is asked to, and closes.
+        func disconnect(publishingWill: Bool) {
+            let code = publishingWill ? MQTT_RC_DISCONNECT_WITH_WILL_MSG : MQTT_RC_NORMAL_DISCONNECTION
+            if source != nil { _ = mosquitto_disconnect_v5(handle.pointer, Int32(code.rawValue), nil) }
+            close()
+        }
+
+        private func check(_ result: Int32) throws(MQTTError) {
+            defer { updateWatch() }
+            guard result != MOSQ_ERR_SUCCESS.rawValue else { return }
+            throw handle.error(result)
+        }
+    }
+
+    extension GIOCondition {
+        fileprivate init(_ bits: UInt32) { self.init(rawValue: bits) }
+    }
+#endif
