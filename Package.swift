@@ -33,7 +33,8 @@ let package = Package(
             description: "The operations of centrals and hosts as spans. Builds swift-distributed-tracing."),
         .trait(
             name: "Gateway",
-            description: "`ble gateway`: values on an MQTT broker. Needs libmosquitto."),
+            description: "`ble gateway`: values on an MQTT broker. Needs libmosquitto, and builds CryptoExtras.",
+            enabledTraits: ["BTHomeEncryption"]),
         .trait(
             name: "MetricsSupport",
             description: "Counters and timers of centrals and hosts. Builds swift-metrics."),
@@ -172,6 +173,8 @@ if withBlueZ {
                 "BLERecording", "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "Loop", condition: .when(traits: ["Gateway"])),
+                .target(name: "MQTT", condition: .when(traits: ["Gateway"])),
                 .log, .argumentParser, .subprocess, .systemPackage,
             ],
             swiftSettings: .strict),

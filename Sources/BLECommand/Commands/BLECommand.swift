@@ -30,7 +30,7 @@ struct BLECommand: AsyncParsableCommand {
             InfoCommand.self,
             PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, FakeCommand.self,
             RecordCommand.self, DiffCommand.self, ConvertCommand.self, NumbersCommand.self,
-        ] + deviceCommands)
+        ] + deviceCommands + gatewayCommands)
 
     /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything
     /// else.
@@ -38,6 +38,13 @@ struct BLECommand: AsyncParsableCommand {
         private static let deviceCommands: [any ParsableCommand.Type] = [DevicesCommand.self, DemoCommand.self]
     #else
         private static let deviceCommands: [any ParsableCommand.Type] = []
+    #endif
+
+    /// The command that requires libmosquitto.
+    #if Gateway
+        private static let gatewayCommands: [any ParsableCommand.Type] = [GatewayCommand.self]
+    #else
+        private static let gatewayCommands: [any ParsableCommand.Type] = []
     #endif
 
     /// The names of the commands, with the names of their subcommands.

@@ -189,6 +189,7 @@ final class Gateway: Sendable {
                     await publish { $0.everything(at: $1) }
                 case .disconnected(let reason): note("no connection to the broker: \(reason)")
                 case .message(let message): await take(message, &group)
+                case .refused(let topic, let reason): note("\(topic): \(reason)")
                 }
             }
             group.cancelAll()

@@ -20,4 +20,6 @@ enum BrokerEvent: Sendable {
     /// The broker is not reached, or no longer. A new connection is tried by itself.
     case disconnected(reason: String)
     case message(ReceivedMessage)
+    /// A message or a subscription is not possible.
+    case refused(topic: String, reason: String)
 }

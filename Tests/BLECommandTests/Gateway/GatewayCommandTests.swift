@@ -1,0 +1,143 @@
+#if Gateway
+    import BLE
+    import BLEBTHome
+    import BLEFakeBlueZ
+    import BLESimulation
+    import BLETestSupport
+    import BlueZTestSupport
+    import Foundation
+    import Subprocess
+    import Testing
+
+    @testable import BLECommand
+
+    /// `ble gateway` on a fake bluetoothd and Debian's mosquitto, read by mosquitto_sub.
+    @Suite(.startsProcesses, .hangLimit)
+    struct GatewayCommandTests {
+        private let world: BlueZWorld
+        private let broker: TestBroker
+
+        init() async throws {
+            world = try await BlueZWorld()
+            broker = try TestBroker(port: try TestBroker.freePort())
+        }
+
+        /// Writes a configuration with two devices, and returns its path.
+        private func configuration() throws -> String {
+            let text = """
+                {"id": "kitchen", "broker": {"host": "127.0.0.1", "port": \(broker.port ?? 0)},
+                 "devices": {"freezer": {"address": "C4:7C:8D:00:00:01", "name": "Freezer", "expiry": 3600},
+                             "lamp": {"localName": "Simulated Lamp"}}}
+                """
+            let file = broker.path("gateway.json")
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            return file
+        }
+
+        private static func thermometer(_ value: Double) throws -> PeripheralDefinition {
+            var advertisement = Advertisement(localName: "Thermometer")
+            try BTHome([try BTHomeObject(try #require(BTHomeKind(id: 2)), value: value)]).encode(into: &advertisement)
+            return PeripheralDefinition(address: "C4:7C:8D:00:00:01", advertisement: advertisement, services: [])
+        }
+
+        private static let states = ["ble/device/c47c8d000001/state", "ble/gateway/kitchen/state"]
+
+        @Test func `values reach a subscriber, also one that comes later, and SIGTERM tells that the gateway ends`()
+            async throws
+        {
+            _ = await world.radio.add(try Self.thermometer(-18.5))
+            try await broker.run { mosquitto in
+                let result = try await world.ble("gateway", "--config", try configuration()).run { gateway in
+                    let lines = try await broker.read(["ble/device/c47c8d000001/state"], count: 1, format: "%p")
+                    #expect(lines.first?.contains(#""temperature":-18.5"#) == true)
+                    let later = try await broker.read(
+                        ["homeassistant/device/ble_c47c8d000001/config"], count: 1, format: "%r %p")
+                    #expect(later.first?.hasPrefix("1 ") == true)
+                    #expect(later.first?.contains(#""name":"Freezer""#) == true)
+                    gateway.send(.terminate)
+                }
+                #expect(result.status == 143)
+                #expect(
+                    try await broker.read(["ble/gateway/kitchen/state"], count: 1) == [
+                        "ble/gateway/kitchen/state offline 1"
+                    ])
+            }
+        }
+
+        @Test func `a gateway that is killed is offline by its will`() async throws {
+            try await broker.run { mosquitto in
+                _ = try await world.ble("gateway", "--config", try configuration()).run { gateway in
+                    let state = try await broker.read(["ble/gateway/kitchen/state"], count: 1, format: "%p")
+                    #expect(state == ["online"])
+                    gateway.send(.kill)
+                }
+                let last = try await broker.read(["ble/gateway/kitchen/state"], count: 1, format: "%p")
+                #expect(last == ["offline"])
+            }
+        }
+
+        @Test func `a gateway starts before the broker and before bluetoothd, and outlasts the death of both`()
+            async throws
+        {
+            let thermometer = await world.radio.add(try Self.thermometer(1))
+            await world.daemon.kill()
+            let tool = world.ble("gateway", "--config", try configuration())
+            let result = try await tool.run { gateway in
+                try await gateway.errors.until("no connection to the broker")
+                try await broker.run { mosquitto in
+                    #expect(try await broker.read(["ble/gateway/kitchen/state"], count: 1, format: "%p") == ["online"])
+                    try await world.daemon.start()
+                    let first = try await broker.read(["ble/device/c47c8d000001/state"], count: 1, format: "%p")
+                    #expect(first.first?.contains(#""temperature":1"#) == true)
+                    await world.daemon.kill()
+                    await thermometer.setAdvertisement(try Self.thermometer(2).advertisement)
+                    try await world.daemon.start()
+                    // The retained message, and the new one.
+                    let second = try await broker.read(["ble/device/c47c8d000001/state"], count: 2, format: "%p")
+                    #expect(second.last?.contains(#""temperature":2"#) == true)
+                }
+                // Another broker, which knows nothing.
+                try await broker.run { mosquitto in
+                    let third = try await broker.read(["ble/device/c47c8d000001/state"], count: 1, format: "%p")
+                    #expect(third.first?.contains(#""temperature":2"#) == true)
+                }
+                gateway.send(.terminate)
+            }
+            #expect(result.status == 143)
+        }
+
+        @Test func `a command from the broker reads and writes a listed peripheral`() async throws {
+            let lamp = await world.radio.add(.lamp())
+            let device = GatewayTopics.device(lamp.id)
+            try await broker.run { mosquitto in
+                _ = try await world.ble("gateway", "--config", try configuration()).run { gateway in
+                    _ = try await broker.read(["ble/device/\(device)/state"], count: 1)
+                    let answer = broker.subscriber(["answers/7"], count: 1, format: "%D %p")
+                    let result = try await answer.run { _ in
+                        try await mosquitto.untilSubscribed("answers/7")
+                        try await broker.publish(
+                            "ble/device/\(device)/command", #"{"id": "a", "read": "device-name"}"#,
+                            options: [
+                                "-D", "publish", "response-topic", "answers/7", "-D", "publish", "correlation-data",
+                                "7",
+                            ])
+                    }
+                    #expect(result.output.contains(#""id":"a""#))
+                    gateway.send(.terminate)
+                }
+            }
+        }
+
+        @Test func `a mistake in the file is wrong usage, with its place`() async throws {
+            let file = broker.path("wrong.json")
+            try #"{"id": "kitchen", "device": {}}"#.write(toFile: file, atomically: true, encoding: .utf8)
+            let result = try await world.ble("gateway", "--config", file).run()
+            #expect(result.status == 64)
+            #expect(result.errors.contains("wrong.json: device: unknown key; did you mean \"devices\"?"))
+            let missing = try await world.ble("gateway", "--config", broker.path("none.json")).run()
+            #expect(missing.status == 64)
+            let checked = try await world.ble("gateway", "--check", "--config", try configuration()).run()
+            #expect(checked.output.contains("2 devices"))
+        }
+    }
+#endif
