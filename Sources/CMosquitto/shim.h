@@ -19,12 +19,12 @@ static inline int ble_mosquitto_read(struct mosquitto *client, int limit) {
     return result;
 }
 
-/// 0 while a socket is open or being connected. Otherwise `errno`, or `ECONNRESET` after the other end has closed it.
+/// 0 while a socket is open or being connected, -1 after the other end has closed it, and otherwise `errno`.
 static inline int ble_socket_end(int descriptor) {
     char byte;
     ssize_t count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (count > 0) return 0;
-    if (count == 0) return ECONNRESET;
+    if (count == 0 || errno == ECONNRESET) return -1;
     return errno == EAGAIN || errno == EINTR ? 0 : errno;
 }
 

@@ -20,6 +20,8 @@
         private var isUp = false
         private var condition = G_IO_IN.rawValue | G_IO_OUT.rawValue
 
+        private static let closed = MQTTError(.connectionLost, "the broker closed the connection")
+
         /// The maximum number of packets to read before the loop does its other work.
         private static let packetsPerTurn: Int32 = 64
 
@@ -70,10 +72,9 @@
             if !isUp {
                 // While TLS is being negotiated, libmosquitto does not notice that a socket has ended.
                 let end = ble_socket_end(mosquitto_socket(handle.pointer))
+                if end < 0 { isReached = true }
                 if end != 0 {
-                    let (code, name): (MQTTError.Code, String) =
-                        isReached ? (.connectionLost, "the broker closed the connection") : (.unreachable, "")
-                    return lose(MQTTError(code, name.isEmpty ? String(cString: g_strerror(end)) : name))
+                    return lose(end < 0 ? Self.closed : MQTTError(.unreachable, String(cString: g_strerror(end))))
                 }
                 if isWritable { isReached = true }
             }
@@ -88,7 +89,9 @@
         /// Delivers what has arrived, and ends the connection after an error.
         private func finish(_ result: Int32) {
             // Made before anything else, because it may be in `errno`.
-            let error = result == MOSQ_ERR_SUCCESS.rawValue ? nil : handle.error(result, isOpening: !isReached)
+            var error = result == MOSQ_ERR_SUCCESS.rawValue ? nil : handle.error(result, isOpening: !isReached)
+            // What was invalid is the broker's.
+            if error?.code == .invalidArgument { error?.code = .malformed }
             var reason: MQTTError?
             let events = handle.takeEvents()
             for event in events {
@@ -103,7 +106,7 @@
             if let reason { return lose(reason) }
             if let error { return lose(error) }
             guard mosquitto_socket(handle.pointer) >= 0 else {
-                return lose(MQTTError(.connectionLost, "the broker closed the connection"))
+                return lose(Self.closed)
             }
             updateWatch()
         }
