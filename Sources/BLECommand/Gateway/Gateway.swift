@@ -63,7 +63,8 @@ final class Gateway: Sendable {
             }
             result = .success(())
         } catch {
-            result = .failure(error)
+            // The end that was asked for is no error.
+            result = Task.isCancelled ? .success(()) : .failure(error)
         }
         // In a task of its own, because this one may be cancelled.
         await Task {
