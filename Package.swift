@@ -216,8 +216,9 @@ if withBlueZ {
         .tests(
             "BLECommandTests",
             [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ", "BLEProfiles",
-                "BLERecording", "BLESimulation", "BLETestSupport", "BlueZTestSupport", "SmartLock", .subprocess,
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ",
+                "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport",
+                "SmartLock", .subprocess,
             ]),
         .executableTarget(
             name: "Benchmarks",

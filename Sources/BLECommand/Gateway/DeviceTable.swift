@@ -3,8 +3,8 @@ import BLE
 /// The devices that a gateway has heard, and what it tells the broker of them.
 ///
 /// A value is published when it changes, but for each device at most once in ``minimumInterval``, and again after
-/// ``maximumInterval`` without a change. A device that is silent for its expiry becomes unavailable. Times are those since
-/// the gateway has started.
+/// ``maximumInterval`` without a change. A device that is silent for its expiry becomes unavailable. Times are those
+/// since the gateway has started.
 struct DeviceTable: Sendable {
     /// What is known of a device.
     private struct Device: Sendable {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Publishes the listed devices on a broker, and performs the commands that come from there.
 ///
-/// An advertisement goes from the scan to the ``DeviceTable``, which decides what is published; so does a value of a link.
-/// Nothing that happens to Bluetooth or to the broker ends the gateway: each comes back by itself.
+/// An advertisement goes from the scan to the ``DeviceTable``, which decides what is published; so does a value of a
+/// link. Nothing that happens to Bluetooth or to the broker ends the gateway: each comes back by itself.
 final class Gateway: Sendable {
     private let configuration: GatewayConfiguration
     private let list: DeviceList

@@ -5,7 +5,8 @@ protocol GatewayBroker: Sendable {
     /// The changes of the connection, and the messages, in order. For one reader.
     func events() -> AsyncStream<BrokerEvent>
 
-    /// Sends a message, or keeps it until there is a connection. Of retained messages of one topic, only the last is kept.
+    /// Sends a message, or keeps it until there is a connection. Of retained messages of one topic, only the last is
+    /// kept.
     func publish(_ message: GatewayMessage) async
 
     /// Asks for the messages of topics, now and on each later connection.

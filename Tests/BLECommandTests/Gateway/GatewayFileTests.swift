@@ -43,8 +43,8 @@ struct GatewayFileTests {
         (#"{"id": "a", "prefix": "ble/#", "devices": {}}"#, "prefix: not the beginning of a topic"),
         (#"{"id": "a", "devices": {}, "brokers": {}}"#, "brokers: unknown key; did you mean \"broker\"?"),
         (
-            #"{"id": "a", "devices": {"x": {"address": "C4:7C:8D:00:00:01", "colour": 1}}}"#,
-            "devices.x.colour: unknown key"
+            #"{"id": "a", "devices": {"x": {"address": "C4:7C:8D:00:00:01", "hue": 1}}}"#,
+            "devices.x.hue: unknown key"
         ),
         (#"{"id": "a", "devices": {"x": {"name": "X"}}}"#, "devices.x: a device has one of"),
         (#"{"id": "a", "devices": {"x": {"company": "0499", "service": "fcd2"}}}"#, "devices.x: a device has one of"),

@@ -8,9 +8,9 @@
         static let configuration = CommandConfiguration(
             commandName: "gateway", abstract: "Publish listed devices on an MQTT broker, until it is stopped.",
             discussion: """
-                The file lists the broker and the devices; see Docs/Gateway.md. The gateway starts before bluetoothd, the \
-                adapter and the broker, and outlasts the loss of each. BLE_MQTT_PASSWORD has the broker's password if \
-                the file has none.
+                The file lists the broker and the devices; see Docs/Gateway.md. The gateway starts before bluetoothd, \
+                the adapter and the broker, and outlasts the loss of each. BLE_MQTT_PASSWORD has the broker's \
+                password if the file has none.
                 """)
 
         @OptionGroup var options: CommonOptions
