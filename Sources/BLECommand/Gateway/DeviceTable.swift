@@ -15,6 +15,7 @@ struct DeviceTable: Sendable {
         var rssi: Int?
         var heard: Duration
         var published: Duration?
+        var announced: Duration?
         var hasChanged = true
         var isAvailable = false
         /// Whether there is a link. A peripheral with a link does not advertise, and is available.
@@ -95,12 +96,19 @@ struct DeviceTable: Sendable {
             known
             ?? Device(entry: entry, peripheral: peripheral, name: entry.name ?? name ?? peripheral.rawValue, heard: now)
         var isRenamed = false
-        if entry.name == nil, let name, name != device.name { (device.name, isRenamed) = (name, true) }
+        if entry.name == nil, let name, name != device.name,
+            device.announced.map({ now - $0 >= Self.maximumInterval }) ?? true
+        {
+            (device.name, isRenamed) = (name, true)
+        }
         let ids = Set(device.fields.keys)
         device.heard = now
         if body(&device) { device.hasChanged = true }
         var messages: [GatewayMessage] = []
-        if known == nil || isRenamed || ids != Set(device.fields.keys) { messages += announcement(id, device) }
+        if known == nil || isRenamed || ids != Set(device.fields.keys) {
+            device.announced = now
+            messages += announcement(id, device)
+        }
         if !device.isAvailable {
             device.isAvailable = true
             messages.append(availability(id, device))

@@ -68,24 +68,26 @@ final class Gateway: Sendable {
         }
         // In a task of its own, because this one may be cancelled.
         await Task {
-            await broker.publish(GatewayMessage(topic: topics.state, payload: "offline"))
+            broker.publish(GatewayMessage(topic: topics.state, payload: "offline"))
             await broker.shutDown()
         }.value
         try result.get()
     }
 
-    private func publish(_ change: (inout DeviceTable, Duration) -> [GatewayMessage]) async {
-        let now = elapsed()
-        let (messages, isWaiting) = state.withLock { (change(&$0.table, now), $0.table.isWaiting) }
+    /// Changes the table, and publishes what follows. Of two changes, what follows from the first is published first.
+    private func publish(_ change: (inout DeviceTable, Duration) -> [GatewayMessage]) {
+        let isWaiting = state.withLock { state in
+            for message in change(&state.table, elapsed()) { broker.publish(message) }
+            return state.table.isWaiting
+        }
         if isWaiting { waits.yield() }
-        for message in messages { await broker.publish(message) }
     }
 
     /// Publishes the changes that come too soon after others.
     private func publishWaiting() async throws {
         for await _ in waiting {
             try await clock.sleep(for: DeviceTable.minimumInterval)
-            await publish { $0.pass(to: $1) }
+            publish { $0.pass(to: $1) }
         }
         try Task.checkCancellation()
     }
@@ -96,7 +98,7 @@ final class Gateway: Sendable {
         let pause = min(max(shortest / 10, .seconds(1)), .seconds(10))
         while true {
             try await clock.sleep(for: pause)
-            await publish { $0.pass(to: $1) }
+            publish { $0.pass(to: $1) }
         }
     }
 
@@ -128,7 +130,7 @@ final class Gateway: Sendable {
                     switch event {
                     case .found(let found), .updated(let found):
                         guard let device = list.entry(of: found.id, found.advertisement) else { continue }
-                        await publish { $0.hear(found.id, device, found.advertisement, at: $1) }
+                        publish { $0.hear(found.id, device, found.advertisement, at: $1) }
                     case .waiting(let error): note("waiting: \(error.message)")
                     case .lost: break
                     }
@@ -151,7 +153,7 @@ final class Gateway: Sendable {
             group.addTask {
                 for try await state in await peripheral.connectionStates() {
                     let isConnected = state == .connected
-                    await self.publish { $0.setConnected(isConnected, peripheral.id, device, at: $1) }
+                    self.publish { $0.setConnected(isConnected, peripheral.id, device, at: $1) }
                 }
             }
             group.addTask {
@@ -162,7 +164,7 @@ final class Gateway: Sendable {
                         for try await change in values.changes() {
                             guard let value = change.new else { continue }
                             let fields = DeviceField.fields(of: value, change.key)
-                            await self.publish { $0.take(fields, from: peripheral.id, device, at: $1) }
+                            self.publish { $0.take(fields, from: peripheral.id, device, at: $1) }
                         }
                     } catch let error as BLEError where !error.isCancellation {
                         self.note("\(device.key): \(error.message)")
@@ -177,7 +179,7 @@ final class Gateway: Sendable {
     // MARK: The broker
 
     private func followBroker() async {
-        await broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
+        broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
         var filters = ["\(topics.prefix)/device/+/command", "\(topics.prefix)/device/+/origin"]
         if let topic = topics.homeAssistantState { filters.append(topic) }
         await broker.subscribe(filters)
@@ -186,8 +188,8 @@ final class Gateway: Sendable {
                 switch event {
                 case .connected:
                     note("connected to the broker")
-                    await broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
-                    await publish { $0.everything(at: $1) }
+                    broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
+                    publish { $0.everything(at: $1) }
                 case .disconnected(let reason): note("no connection to the broker: \(reason)")
                 case .message(let message): await take(message, &group)
                 case .refused(let topic, let reason): note("\(topic): \(reason)")
@@ -204,12 +206,12 @@ final class Gateway: Sendable {
             group.addTask {
                 try? await self.clock.sleep(for: pause)
                 guard !Task.isCancelled else { return }
-                await self.publish { $0.everything(at: $1) }
+                self.publish { $0.everything(at: $1) }
             }
         } else if let device = topics.device(in: message.topic, "origin") {
             guard isForgotten(device, message.payload) else { return }
             note("\(device) is no longer listed")
-            for message in DeviceTable.removal(of: device, topics) { await broker.publish(message) }
+            for message in DeviceTable.removal(of: device, topics) { broker.publish(message) }
         } else if let device = topics.device(in: message.topic, "command") {
             // A retained command would be performed again after each connection.
             guard !message.isRetained, !message.payload.isEmpty else { return }
@@ -220,7 +222,7 @@ final class Gateway: Sendable {
             }
             guard isFree else {
                 let error = BLEError(.busy, "\(Self.commandLimit) commands are being performed")
-                return await answer(message, device, nil, .failure(error))
+                return answer(message, device, nil, .failure(error))
             }
             group.addTask {
                 await self.perform(message, device)
@@ -253,7 +255,7 @@ final class Gateway: Sendable {
         } catch {
             result = .failure(error)
         }
-        await answer(message, device, id, result)
+        answer(message, device, id, result)
     }
 
     /// Returns the peripheral of a listed device: one with a listed address, or one that has been heard.
@@ -266,7 +268,7 @@ final class Gateway: Sendable {
 
     private func answer(
         _ message: ReceivedMessage, _ device: String, _ id: String?, _ result: Result<[String: JSON], BLEError>
-    ) async {
+    ) {
         var object: [String: JSON]
         switch result {
         case .success(let values):
@@ -276,7 +278,7 @@ final class Gateway: Sendable {
             object = ["ok": false, "error": .string("\(error.code)"), "message": .string(error.message)]
         }
         if let id { object["id"] = .string(id) }
-        await broker.publish(
+        broker.publish(
             GatewayMessage(
                 topic: message.responseTopic ?? topics.result(device), payload: JSON.object(object).text,
                 isRetained: false, correlation: message.correlation))

@@ -7,7 +7,7 @@ protocol GatewayBroker: Sendable {
 
     /// Sends a message, or keeps it until there is a connection. Of retained messages of one topic, only the last is
     /// kept.
-    func publish(_ message: GatewayMessage) async
+    func publish(_ message: GatewayMessage)
 
     /// Asks for the messages of topics, now and on each later connection.
     func subscribe(_ filters: [String]) async

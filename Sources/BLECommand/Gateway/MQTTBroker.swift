@@ -10,6 +10,9 @@
         private let client: MQTTClient
         private let stream: AsyncStream<BrokerEvent>
         private let continuation: AsyncStream<BrokerEvent>.Continuation
+        /// Messages on their way to the client, whose queue is bounded.
+        private let outgoing: AsyncStream<GatewayMessage>.Continuation
+        private let sender: Task<Void, Never>
         private let readers = Mutex<[Task<Void, Never>]>([])
 
         /// Creates a broker, which is connected to when its events are first asked for.
@@ -23,6 +26,18 @@
             }
             // The client's own limits bound what waits.
             (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
+            let (messages, outgoing) = AsyncStream.makeStream(of: GatewayMessage.self)
+            self.outgoing = outgoing
+            sender = Task { [client, continuation] in
+                for await message in messages {
+                    do throws(MQTTError) {
+                        try await Self.send(message, client)
+                    } catch {
+                        // A command may name a topic for its result that is none.
+                        continuation.yield(.refused(topic: message.topic, reason: error.message))
+                    }
+                }
+            }
         }
 
         private static func settings(_ configuration: GatewayConfiguration) -> MQTTClient.Configuration {
@@ -56,16 +71,13 @@
             return stream
         }
 
-        func publish(_ message: GatewayMessage) async {
-            let packet = MQTTMessage(
-                message.topic, Array(message.payload.utf8), qos: .atLeastOnce, retain: message.isRetained,
-                expiry: message.expiry, correlationData: message.correlation)
-            do throws(MQTTError) {
-                try await client.publish(packet)
-            } catch {
-                // A command may name a topic for its result that is none.
-                continuation.yield(.refused(topic: message.topic, reason: error.message))
-            }
+        func publish(_ message: GatewayMessage) { outgoing.yield(message) }
+
+        private static func send(_ message: GatewayMessage, _ client: MQTTClient) async throws(MQTTError) {
+            try await client.publish(
+                MQTTMessage(
+                    message.topic, Array(message.payload.utf8), qos: .atLeastOnce, retain: message.isRetained,
+                    expiry: message.expiry, correlationData: message.correlation))
         }
 
         func subscribe(_ filters: [String]) async {
@@ -90,6 +102,8 @@
         }
 
         func shutDown() async {
+            outgoing.finish()
+            await sender.value
             await client.shutDown()
             for reader in readers.withLock({ $0 }) { reader.cancel() }
             continuation.finish()

@@ -106,4 +106,14 @@ struct DeviceTableTests {
             ))
         #expect(announcement.contains(#""p":"binary_sensor","pl_off":"False","pl_on":"True""#))
     }
+
+    @Test mutating func `a name that changes all the time is announced once a minute`() throws {
+        let entry = ListedDevice(key: "freezer", match: .company(1))
+        let announcements = (0..<120).reduce(into: 0) { count, second in
+            let messages = table.hear(
+                id, entry, Advertisement(localName: "\(second)"), at: .seconds(second))
+            count += messages.count { $0.topic == Self.discovery }
+        }
+        #expect(announcements == 2)
+    }
 }

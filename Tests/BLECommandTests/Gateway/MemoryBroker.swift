@@ -30,7 +30,7 @@ final class MemoryBroker: GatewayBroker {
     func events() -> AsyncStream<BrokerEvent> { stream }
     func subscribe(_ filters: [String]) async { state.withLock { $0.filters += filters } }
     func shutDown() async { state.withLock { $0.hasEnded = true } }
-    func publish(_ message: GatewayMessage) async {
+    func publish(_ message: GatewayMessage) {
         state.withLock { state in
             state.log.append(message)
             if message.isRetained { state.retained[message.topic] = message.payload.isEmpty ? nil : message.payload }
