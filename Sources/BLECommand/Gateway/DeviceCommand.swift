@@ -8,8 +8,6 @@ struct DeviceCommand: Sendable {
         case write([UInt8], WriteType)
     }
 
-    /// The sender's name for the command, which its result repeats.
-    let id: String?
     let key: CharacteristicKey
     let action: Action
 
@@ -23,11 +21,6 @@ struct DeviceCommand: Sendable {
             guard payload.count <= Self.limit else { throw Entry.Mistake(message: "more than \(Self.limit) bytes") }
             let entry = try Entry(text: Data(payload))
             let object = try entry.object(Self.keys)
-            id = try object["id"].map { entry in
-                let id = try entry.string()
-                guard id.utf8.count <= 200 else { throw entry.mistake("longer than 200 bytes") }
-                return id
-            }
             switch (object["read"], object["write"]) {
             case (let read?, nil):
                 for other in ["value", "withoutResponse"] {
@@ -43,6 +36,14 @@ struct DeviceCommand: Sendable {
         } catch {
             throw BLEError(.invalidArgument, "\(error)")
         }
+    }
+
+    /// Returns the sender's name for a command, which its result repeats, also that of a wrong command.
+    static func id(_ payload: [UInt8]) -> String? {
+        guard payload.count <= limit, case .object(let object)? = try? JSONReader.read(Data(payload)),
+            case .string(let id)? = object["id"], id.utf8.count <= 200
+        else { return nil }
+        return id
     }
 
     /// Performs the command, and returns what the result contains besides `ok` and the id.

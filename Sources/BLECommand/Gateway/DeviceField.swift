@@ -25,6 +25,21 @@ struct DeviceField: Equatable, Sendable {
     /// The symbol of the unit, such as `°C`.
     var unit: String?
 
+    /// Whether another value has the same kind and unit.
+    func isLike(_ other: DeviceField) -> Bool {
+        guard unit == other.unit else { return false }
+        return switch (value, other.value) {
+        case (.number, .number), (.text, .text), (.flag, .flag): true
+        default: false
+        }
+    }
+
+    /// The same, with its unit or its kind in the name.
+    var withKindInName: DeviceField {
+        let kind = if case .flag = value { "state" } else if case .text = value { "text" } else { unit ?? "number" }
+        return DeviceField(name: "\(name) \(kind)", value: value, unit: unit)
+    }
+
     /// The name in JSON and topics: lowercase letters, digits and underscores, such as `battery_low`.
     var id: String { Self.id(name) }
 

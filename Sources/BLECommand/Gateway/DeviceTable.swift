@@ -21,10 +21,18 @@ struct DeviceTable: Sendable {
         /// Whether there is a link. A peripheral with a link does not advertise, and is available.
         var isConnected = false
 
-        /// Takes fields, and returns whether one has changed.
+        /// Takes fields, and returns whether a value has changed.
+        ///
+        /// A field keeps its kind and its unit. Another one of that name has them in its own name: `mass lb`.
         mutating func merge(_ new: [DeviceField]) -> Bool {
             var hasChanged = false
-            for field in new where fields[field.id] != field {
+            for field in new {
+                let names = [field, field.withKindInName]
+                guard let field = names.first(where: { fields[$0.id]?.isLike($0) ?? true }) else { continue }
+                let known = fields[field.id]
+                guard known?.value != field.value, known != nil || fields.count < DeviceTable.maximumFields else {
+                    continue
+                }
                 fields[field.id] = field
                 hasChanged = true
             }
@@ -39,9 +47,16 @@ struct DeviceTable: Sendable {
 
     static let minimumInterval: Duration = .seconds(1)
     static let maximumInterval: Duration = .seconds(60)
+    /// The maximum number of devices for one entry of the list: any peripheral can claim a name, a company or a
+    /// service.
+    static let maximumDevices = 64
+    /// The maximum number of values of a device.
+    static let maximumFields = 64
 
     private let topics: GatewayTopics
     private var devices: [String: Device] = [:]
+    /// The number of devices by the key of their entry.
+    private var counts: [String: Int] = [:]
     /// Whether a change waits for the end of ``minimumInterval``.
     private(set) var isWaiting = false
 
@@ -73,16 +88,28 @@ struct DeviceTable: Sendable {
         change(peripheral, entry, name: nil, at: now) { $0.merge(fields) }
     }
 
-    /// Takes the beginning or the end of a link.
+    /// Takes the beginning or the end of a link. After its end, the device is available for its expiry.
     mutating func setConnected(
         _ isConnected: Bool, _ peripheral: Peripheral.ID, _ entry: ListedDevice, at now: Duration
     ) -> [GatewayMessage] {
-        // The end of a link tells nothing of a device that was never there.
-        guard isConnected || devices[GatewayTopics.device(peripheral)] != nil else { return [] }
+        let id = GatewayTopics.device(peripheral)
+        // A failed attempt to connect ends no link.
+        guard devices[id]?.isConnected ?? false != isConnected else { return [] }
+        guard isConnected else {
+            devices[id]?.isConnected = false
+            devices[id]?.heard = now
+            return []
+        }
         return change(peripheral, entry, name: nil, at: now) { device in
-            device.isConnected = isConnected
+            device.isConnected = true
             return false
         }
+    }
+
+    /// Returns the availability of a device that an earlier run of this gateway has published, if it was not heard
+    /// since.
+    func missing(_ id: String) -> [GatewayMessage] {
+        devices[id] == nil ? [GatewayMessage(topic: topics.availability(id), payload: "offline")] : []
     }
 
     /// Applies a change, and returns what follows from it.
@@ -92,11 +119,13 @@ struct DeviceTable: Sendable {
     ) -> [GatewayMessage] {
         let id = GatewayTopics.device(peripheral)
         let known = devices[id]
+        guard known != nil || counts[entry.key, default: 0] < Self.maximumDevices else { return [] }
+        let name = name.flatMap { $0.isEmpty ? nil : $0.excerpt }
         var device =
             known
             ?? Device(entry: entry, peripheral: peripheral, name: entry.name ?? name ?? peripheral.rawValue, heard: now)
         var isRenamed = false
-        if entry.name == nil, let name, name != device.name,
+        if device.entry.name == nil, let name, name != device.name,
             device.announced.map({ now - $0 >= Self.maximumInterval }) ?? true
         {
             (device.name, isRenamed) = (name, true)
@@ -116,6 +145,7 @@ struct DeviceTable: Sendable {
         if device.isDue(at: now) { messages.append(state(id, &device, at: now)) }
         if device.hasChanged { isWaiting = true }
         devices[id] = device
+        if known == nil { counts[entry.key, default: 0] += 1 }
         return messages
     }
 

@@ -5,7 +5,8 @@ import Synchronization
 /// Publishes the listed devices on a broker, and performs the commands that come from there.
 ///
 /// An advertisement goes from the scan to the ``DeviceTable``, which decides what is published; so does a value of a
-/// link. Nothing that happens to Bluetooth or to the broker ends the gateway: each comes back by itself.
+/// link. The loss of Bluetooth or of the broker does not end the gateway: each comes back by itself. A refusal by the
+/// system (`unauthorized`) does.
 final class Gateway: Sendable {
     private let configuration: GatewayConfiguration
     private let list: DeviceList
@@ -22,12 +23,15 @@ final class Gateway: Sendable {
     private struct State {
         var table: DeviceTable
         var central: Central?
-        /// The number of commands that run.
-        var commands = 0
+        /// The commands that wait or run, by device. Those of one device are performed in order.
+        var commands: [String: [ReceivedMessage]] = [:]
+        /// Whether everything will be published because Home Assistant has started.
+        var isRepublishing = false
     }
 
-    /// The number of commands that may run at a time. Further ones are refused.
-    private static let commandLimit = 16
+    /// The maximum numbers of commands that wait or run, for one device and of all devices with commands.
+    private static let commandLimit = 8
+    private static let commandedDeviceLimit = 64
     /// The longest pause before everything is published again because Home Assistant has started: many gateways should
     /// not do so at once.
     private static let homeAssistantPause = 3.0
@@ -136,7 +140,7 @@ final class Gateway: Sendable {
                     }
                 }
             } catch {
-                guard !error.isCancellation, error.code != .unauthorized else { throw error }
+                guard !Task.isCancelled, error.code != .unauthorized else { throw error }
                 note("the scan ended: \(error.message)")
             }
             try await clock.sleep(for: Self.retryPause)
@@ -161,13 +165,17 @@ final class Gateway: Sendable {
                     do {
                         let declared = device.values.map { DeclaredValue($0, isRead: true, isNotified: true) }
                         let values = try await peripheral.values(declared)
+                        for (key, error) in values.failures where values[key] == nil {
+                            self.note("\(device.key): \(key.characteristic): \(error.message)")
+                        }
                         for try await change in values.changes() {
                             guard let value = change.new else { continue }
                             let fields = DeviceField.fields(of: value, change.key)
                             self.publish { $0.take(fields, from: peripheral.id, device, at: $1) }
                         }
-                    } catch let error as BLEError where !error.isCancellation {
-                        self.note("\(device.key): \(error.message)")
+                    } catch {
+                        guard !Task.isCancelled else { throw error }
+                        self.note("\(device.key): \((error as? BLEError)?.message ?? "\(error)")")
                     }
                     try await self.clock.sleep(for: Self.retryPause)
                 }
@@ -184,6 +192,7 @@ final class Gateway: Sendable {
         if let topic = topics.homeAssistantState { filters.append(topic) }
         await broker.subscribe(filters)
         await withDiscardingTaskGroup { group in
+            group.addTask { await self.takeMessages() }
             for await event in broker.events() {
                 switch event {
                 case .connected:
@@ -191,84 +200,115 @@ final class Gateway: Sendable {
                     broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
                     publish { $0.everything(at: $1) }
                 case .disconnected(let reason): note("no connection to the broker: \(reason)")
-                case .message(let message): await take(message, &group)
-                case .refused(let topic, let reason): note("\(topic): \(reason)")
+                case .refused(let topic, let reason): note("\(topic.excerpt): \(reason)")
                 }
             }
             group.cancelAll()
         }
     }
 
-    private func take(_ message: ReceivedMessage, _ group: inout DiscardingTaskGroup) async {
-        if message.topic == topics.homeAssistantState {
-            guard message.payload == Array("online".utf8), !message.isRetained else { return }
-            let pause = Duration.seconds(Double.random(in: 0...Self.homeAssistantPause))
-            group.addTask {
-                try? await self.clock.sleep(for: pause)
-                guard !Task.isCancelled else { return }
-                self.publish { $0.everything(at: $1) }
+    private func takeMessages() async {
+        await withDiscardingTaskGroup { group in
+            for await message in broker.messages() {
+                if message.topic == topics.homeAssistantState {
+                    republish(message, &group)
+                } else if let device = topics.device(in: message.topic, "origin") {
+                    takeOrigin(message, device)
+                } else if let device = topics.device(in: message.topic, "command") {
+                    takeCommand(message, device, &group)
+                }
             }
-        } else if let device = topics.device(in: message.topic, "origin") {
-            guard isForgotten(device, message.payload) else { return }
-            note("\(device) is no longer listed")
+            group.cancelAll()
+        }
+    }
+
+    /// Publishes everything some seconds after Home Assistant has started.
+    private func republish(_ message: ReceivedMessage, _ group: inout DiscardingTaskGroup) {
+        guard message.payload == Array("online".utf8), !message.isRetained else { return }
+        let isFirst = state.withLock { state in
+            defer { state.isRepublishing = true }
+            return !state.isRepublishing
+        }
+        guard isFirst else { return }
+        let pause = Duration.seconds(Double.random(in: 0...Self.homeAssistantPause))
+        group.addTask {
+            try? await self.clock.sleep(for: pause)
+            self.state.withLock { $0.isRepublishing = false }
+            guard !Task.isCancelled else { return }
+            self.publish { $0.everything(at: $1) }
+        }
+    }
+
+    // MARK: What an earlier run has published
+
+    /// Removes a device that this gateway has published for an entry that it no longer has. One that was not heard
+    /// since the start is unavailable.
+    private func takeOrigin(_ message: ReceivedMessage, _ device: String) {
+        guard message.isRetained, let key = ownEntry(message.payload) else { return }
+        if list.all.contains(where: { $0.key == key }) {
+            publish { table, _ in table.missing(device) }
+        } else if peripheral(device) == nil {
+            note("\(device.excerpt) is no longer listed")
             for message in DeviceTable.removal(of: device, topics) { broker.publish(message) }
-        } else if let device = topics.device(in: message.topic, "command") {
-            // A retained command would be performed again after each connection.
-            guard !message.isRetained, !message.payload.isEmpty else { return }
-            let isFree = state.withLock { state in
-                guard state.commands < Self.commandLimit else { return false }
-                state.commands += 1
-                return true
-            }
-            guard isFree else {
-                let error = BLEError(.busy, "\(Self.commandLimit) commands are being performed")
-                return answer(message, device, nil, .failure(error))
-            }
-            group.addTask {
-                await self.perform(message, device)
-                self.state.withLock { $0.commands -= 1 }
+        }
+    }
+
+    /// Returns the entry in an origin that this gateway has published.
+    private func ownEntry(_ origin: [UInt8]) -> String? {
+        guard origin.count <= 1000, case .object(let origin)? = try? JSONReader.read(Data(origin)),
+            origin["gateway"] == .string(topics.gateway), case .string(let key)? = origin["entry"]
+        else { return nil }
+        return key
+    }
+
+    // MARK: Commands
+
+    private func takeCommand(_ message: ReceivedMessage, _ device: String, _ group: inout DiscardingTaskGroup) {
+        // A retained command would be performed again after each connection. A device that is not listed here may be
+        // that of another gateway.
+        guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device) else { return }
+        let place = state.withLock { state -> Int? in
+            guard state.commands.count < Self.commandedDeviceLimit || state.commands[device] != nil,
+                state.commands[device, default: []].count < Self.commandLimit
+            else { return nil }
+            state.commands[device, default: []].append(message)
+            return state.commands[device]?.count
+        }
+        guard let place else {
+            return answer(message, device, .failure(BLEError(.busy, "too many commands wait")))
+        }
+        guard place == 1 else { return }
+        group.addTask {
+            var next: ReceivedMessage? = message
+            while let message = next {
+                self.answer(message, device, await self.perform(message, on: id))
+                next = self.state.withLock { state in
+                    state.commands[device]?.removeFirst()
+                    if state.commands[device]?.isEmpty == true { state.commands[device] = nil }
+                    return state.commands[device]?.first
+                }
             }
         }
     }
 
-    /// Whether this gateway has published a device for an entry that it no longer has.
-    private func isForgotten(_ device: String, _ origin: [UInt8]) -> Bool {
-        guard origin.count <= 1000, case .object(let origin)? = try? JSONReader.read(Data(origin)),
-            origin["gateway"] == .string(topics.gateway), case .string(let key)? = origin["entry"]
-        else { return false }
-        return !list.all.contains { $0.key == key }
-    }
-
-    private func perform(_ message: ReceivedMessage, _ device: String) async {
-        var id: String?
-        let result: Result<[String: JSON], BLEError>
-        do throws(BLEError) {
+    private func perform(_ message: ReceivedMessage, on id: Peripheral.ID) async -> Result<[String: JSON], BLEError> {
+        do {
             let command = try DeviceCommand(message.payload)
-            id = command.id
-            guard let peripheral = peripheral(device) else {
-                throw BLEError(.peripheralNotFound, "\(device.excerpt) is not a listed device")
-            }
             guard let central = state.withLock({ $0.central }) else {
                 throw BLEError(.bluetoothUnavailable, "Bluetooth is not available yet")
             }
-            result = .success(try await command.perform(on: central.peripheral(peripheral)))
+            return .success(try await central.peripheral(id).withConnection { try await command.perform(on: $0) })
         } catch {
-            result = .failure(error)
+            return .failure(error as? BLEError ?? BLEError(.failed, "\(error)"))
         }
-        answer(message, device, id, result)
     }
 
     /// Returns the peripheral of a listed device: one with a listed address, or one that has been heard.
     private func peripheral(_ device: String) -> Peripheral.ID? {
-        for entry in list.all {
-            if case .address(let id) = entry.match, GatewayTopics.device(id) == device { return id }
-        }
-        return state.withLock { $0.table.peripheral(device) }
+        list.peripheral(device) ?? state.withLock { $0.table.peripheral(device) }
     }
 
-    private func answer(
-        _ message: ReceivedMessage, _ device: String, _ id: String?, _ result: Result<[String: JSON], BLEError>
-    ) {
+    private func answer(_ message: ReceivedMessage, _ device: String, _ result: Result<[String: JSON], BLEError>) {
         var object: [String: JSON]
         switch result {
         case .success(let values):
@@ -277,10 +317,11 @@ final class Gateway: Sendable {
         case .failure(let error):
             object = ["ok": false, "error": .string("\(error.code)"), "message": .string(error.message)]
         }
-        if let id { object["id"] = .string(id) }
+        if let id = DeviceCommand.id(message.payload) { object["id"] = .string(id) }
+        let wanted = message.responseTopic.flatMap { topics.isOwn($0) ? nil : $0 }
         broker.publish(
             GatewayMessage(
-                topic: message.responseTopic ?? topics.result(device), payload: JSON.object(object).text,
+                topic: wanted ?? topics.result(device), payload: JSON.object(object).text,
                 isRetained: false, correlation: message.correlation))
     }
 }

@@ -61,12 +61,19 @@ struct ListedDevice: Sendable {
 /// The list of devices. Finding an entry takes the same time for a list of any length.
 struct DeviceList: Sendable {
     private let entries: [ListedDevice.Match: ListedDevice]
+    private let addresses: [String: Peripheral.ID]
     let all: [ListedDevice]
 
     init(_ devices: [ListedDevice]) {
         all = devices
+        addresses = devices.reduce(into: [:]) { addresses, device in
+            if case .address(let id) = device.match { addresses[GatewayTopics.device(id)] = id }
+        }
         entries = Dictionary(devices.map { ($0.match, $0) }) { first, _ in first }
     }
+
+    /// Returns the peripheral of a device whose address is listed.
+    func peripheral(_ device: String) -> Peripheral.ID? { addresses[device] }
 
     /// Returns the entry of a peripheral: the one with its address, otherwise with its name, a company, or a service.
     ///
@@ -79,9 +86,8 @@ struct DeviceList: Sendable {
         for company in advertisement.manufacturerData.keys.sorted() {
             if let device = entries[.company(company)] { return device }
         }
-        for service in advertisement.serviceData.keys { if let device = entries[.service(service)] { return device } }
-        for service in advertisement.serviceUUIDs { if let device = entries[.service(service)] { return device } }
-        return nil
+        let services = advertisement.serviceUUIDs.union(advertisement.serviceData.keys)
+        return services.compactMap { entries[.service($0)] }.min { $0.key < $1.key }
     }
 
     /// Whether a peripheral keeps its address: a public one, or a static random one, whose two highest bits are set

@@ -48,7 +48,18 @@ struct GatewayTopics: Sendable {
     func discovery(_ device: String) -> String? { discovery.map { "\($0)/device/\(identifier(device))/config" } }
 
     /// The identifier of a device in Home Assistant, unique among all integrations.
-    func identifier(_ device: String) -> String { "\(prefix.replacing("/", with: "_"))_\(device)" }
+    ///
+    /// It accepts letters, digits, hyphens and underscores.
+    func identifier(_ device: String) -> String {
+        let prefix = prefix.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
+        return "\(String(prefix))_\(device)"
+    }
+
+    /// Whether a topic is one of gateways or of Home Assistant, in which a result would say something else.
+    func isOwn(_ topic: String) -> Bool {
+        topic.hasPrefix("$") || topic.hasPrefix("\(prefix)/") && !topic.hasSuffix("/result")
+            || discovery.map { topic.hasPrefix("\($0)/") } ?? false
+    }
 
     /// Returns the device in a topic such as `ble/device/c47c8d000001/command`. Nil for another topic.
     func device(in topic: String, _ last: String) -> String? {

@@ -35,12 +35,13 @@ enum HomeAssistant {
     private static func component(_ field: DeviceField, _ identifier: String) -> JSON {
         let id = "\(identifier)_\(field.id)"
         var component: [String: JSON] = [
-            "uniq_id": .string(id), "name": .string(field.name), "val_tpl": .string("{{ value_json.\(field.id) }}"),
+            "uniq_id": .string(id), "name": .string(field.name),
+            "val_tpl": .string("{{ value_json['\(field.id)'] | default(none) }}"),
         ]
         switch field.value {
         case .flag:
             component["p"] = "binary_sensor"
-            component["dev_cla"] = .optional(flagClasses[field.name])
+            component["dev_cla"] = .optional(flagClasses[base(field.name)])
             // The template writes a Boolean in Python's form.
             (component["pl_on"], component["pl_off"]) = ("True", "False")
         case .number:

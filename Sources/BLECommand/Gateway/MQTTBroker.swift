@@ -10,6 +10,8 @@
         private let client: MQTTClient
         private let stream: AsyncStream<BrokerEvent>
         private let continuation: AsyncStream<BrokerEvent>.Continuation
+        private let (received, receive) = AsyncStream.makeStream(
+            of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(1000))
         /// Messages on their way to the client, whose queue is bounded.
         private let outgoing: AsyncStream<GatewayMessage>.Continuation
         private let sender: Task<Void, Never>
@@ -24,8 +26,7 @@
             } catch {
                 throw BLEError(.invalidArgument, error.message)
             }
-            // The client's own limits bound what waits.
-            (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
+            (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
             let (messages, outgoing) = AsyncStream.makeStream(of: GatewayMessage.self)
             self.outgoing = outgoing
             sender = Task { [client, continuation] in
@@ -49,6 +50,8 @@
             settings.credentials = broker.user.map { MQTTClient.Credentials(username: $0, password: broker.password) }
             let offline = MQTTMessage(
                 GatewayTopics(configuration).state, Array("offline".utf8), qos: .atLeastOnce, retain: true)
+            // The longest command is smaller.
+            settings.maximumPacket = 16 << 10
             settings.will = MQTTClient.Will(offline)
             return settings
         }
@@ -71,6 +74,8 @@
             return stream
         }
 
+        func messages() -> AsyncStream<ReceivedMessage> { received }
+
         func publish(_ message: GatewayMessage) { outgoing.yield(message) }
 
         private static func send(_ message: GatewayMessage, _ client: MQTTClient) async throws(MQTTError) {
@@ -84,14 +89,13 @@
             for filter in filters {
                 guard let filter = try? TopicFilter(filter) else { continue }
                 let messages = await client.subscribe(filter)
-                let reader = Task { [continuation] in
+                let reader = Task { [continuation, receive] in
                     do {
                         for try await message in messages {
-                            continuation.yield(
-                                .message(
-                                    ReceivedMessage(
-                                        topic: message.topic, payload: message.payload, isRetained: message.retain,
-                                        responseTopic: message.responseTopic, correlation: message.correlationData)))
+                            receive.yield(
+                                ReceivedMessage(
+                                    topic: message.topic, payload: message.payload, isRetained: message.retain,
+                                    responseTopic: message.responseTopic, correlation: message.correlationData))
                         }
                     } catch {
                         continuation.yield(.refused(topic: "\(filter)", reason: "\(error)"))
@@ -107,6 +111,7 @@
             await client.shutDown()
             for reader in readers.withLock({ $0 }) { reader.cancel() }
             continuation.finish()
+            receive.finish()
         }
     }
 #endif

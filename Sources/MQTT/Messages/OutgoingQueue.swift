@@ -142,7 +142,8 @@
         private mutating func restore(_ entries: [Entry]) {
             guard !entries.isEmpty else { return }
             var numbers: [UInt64] = []
-            for entry in entries {
+            // The newest first: it replaces the others of its topic.
+            for entry in entries.reversed() {
                 if entry.message.retain, latest[entry.message.topic] != nil {
                     replace(entry)
                 } else {
@@ -150,7 +151,7 @@
                     numbers.append(entry.number)
                 }
             }
-            order.prepend(numbers)
+            order.prepend(numbers.reversed())
         }
 
         private mutating func drop(_ entry: Entry, _ reason: String) {

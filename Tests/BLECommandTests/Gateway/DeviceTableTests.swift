@@ -102,7 +102,7 @@ struct DeviceTableTests {
         #expect(announcement.contains(#""avty":[{"t":"ble/gateway/kitchen/state"},{"t":"\#(Self.availability)"}]"#))
         #expect(
             announcement.contains(
-                #""temperature":{"default_entity_id":"sensor.ble_c47c8d000001_temperature","dev_cla":"temperature","name":"temperature","p":"sensor","stat_cla":"measurement","uniq_id":"ble_c47c8d000001_temperature","unit_of_meas":"°C","val_tpl":"{{ value_json.temperature }}"}"#
+                #""temperature":{"default_entity_id":"sensor.ble_c47c8d000001_temperature","dev_cla":"temperature","name":"temperature","p":"sensor","stat_cla":"measurement","uniq_id":"ble_c47c8d000001_temperature","unit_of_meas":"°C","val_tpl":"{{ value_json['temperature'] | default(none) }}"}"#
             ))
         #expect(announcement.contains(#""p":"binary_sensor","pl_off":"False","pl_on":"True""#))
     }
@@ -115,5 +115,32 @@ struct DeviceTableTests {
             count += messages.count { $0.topic == Self.discovery }
         }
         #expect(announcements == 2)
+    }
+
+    @Test mutating func `attempts to connect that fail do not keep a device available`() throws {
+        _ = table.setConnected(true, id, entry, at: .zero)
+        _ = table.setConnected(false, id, entry, at: .seconds(10))
+        var offline: [Int] = []
+        for second in stride(from: 20, through: 400, by: 10) {
+            #expect(table.setConnected(false, id, entry, at: .seconds(second)) == [])
+            if table.pass(to: .seconds(second)).contains(where: { $0.payload == "offline" }) { offline.append(second) }
+        }
+        #expect(offline == [310])
+    }
+
+    @Test mutating func `a value of another unit or kind has a name of its own`() throws {
+        let kind = { try BTHomeObject(try #require(BTHomeKind(id: $0)), value: 2) }
+        _ = hear(try report(try kind(6)), at: 0)
+        let messages = hear(try report(try kind(7)), at: 5)
+        #expect(messages.last?.payload == #"{"mass":2,"mass_lb":2,"rssi":-60}"#)
+        #expect(hear(try report(try kind(6)), at: 10) == [])
+    }
+
+    @Test mutating func `an entry without an address has at most 64 devices`() throws {
+        for number in 0..<200 {
+            let id = Peripheral.ID(rawValue: "C4:7C:8D:00:01:\(number / 16 % 16)\(number % 10)-\(number)")
+            _ = table.hear(id, entry, Advertisement(), at: .zero)
+        }
+        #expect(table.count == 64)
     }
 }

@@ -23,16 +23,22 @@ struct GatewayTests {
         return configuration
     }
 
-    /// Runs a gateway while the body runs.
+    /// Runs a gateway while the body runs, and ends it.
     private func withGateway(_ devices: [ListedDevice], _ body: () async throws -> Void) async throws {
         let gateway = Gateway(configuration(devices), broker: broker, clock: world.clock) { _ in }
         let central = world.central
         let run = Task(executorPreference: world.radio.taskExecutor) { try await gateway.run { central } }
         await until { broker.filters.count == 3 }
         broker.send(.connected)
-        try await body()
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
         run.cancel()
         _ = await run.result
+        try result.get()
         #expect(broker.retained["ble/gateway/kitchen/state"] == "offline")
         #expect(broker.hasEnded)
     }
@@ -106,7 +112,7 @@ struct GatewayTests {
             _ = await world.radio.add(try Self.thermometer(4))
             await world.clock.run(for: .seconds(30))
             broker.clear()
-            broker.send(.message(ReceivedMessage(topic: "homeassistant/status", payload: Array("online".utf8))))
+            broker.send(ReceivedMessage(topic: "homeassistant/status", payload: Array("online".utf8)))
             await until { world.clock.sleeperCount >= 3 }
             await world.clock.run(for: .seconds(4))
             #expect(broker.log.contains { $0.topic == "homeassistant/device/ble_c47c8d000001/config" })
@@ -120,9 +126,10 @@ struct GatewayTests {
             ] {
                 let origin = #"{"gateway":"\#(gateway)","entry":"\#(entry)"}"#
                 broker.send(
-                    .message(ReceivedMessage(topic: "ble/device/\(device)/origin", payload: Array(origin.utf8))))
+                    ReceivedMessage(topic: "ble/device/\(device)/origin", payload: Array(origin.utf8), isRetained: true)
+                )
             }
-            broker.send(.message(ReceivedMessage(topic: "ble/device/a4/origin", payload: [0xFF, 0])))
+            broker.send(ReceivedMessage(topic: "ble/device/a4/origin", payload: [0xFF, 0]))
             await until { broker.log.contains { $0.topic == "ble/device/a1/origin" } }
             await world.clock.run(for: .seconds(1))
             let removed = broker.log.filter { $0.payload.isEmpty }.map(\.topic)
@@ -136,12 +143,13 @@ struct GatewayTests {
 
     // MARK: Commands
 
-    private func command(_ text: String, device: String = "c47c8d000001", isRetained: Bool = false) {
+    private func command(
+        _ text: String, device: String = "c47c8d000001", isRetained: Bool = false, responseTopic: String = "answers/1"
+    ) {
         broker.send(
-            .message(
-                ReceivedMessage(
-                    topic: "ble/device/\(device)/command", payload: Array(text.utf8), isRetained: isRetained,
-                    responseTopic: "answers/1", correlation: [7])))
+            ReceivedMessage(
+                topic: "ble/device/\(device)/command", payload: Array(text.utf8), isRetained: isRetained,
+                responseTopic: responseTopic, correlation: [7]))
     }
 
     private func answers() -> [GatewayMessage] { broker.log.filter { $0.topic == "answers/1" } }
@@ -149,15 +157,11 @@ struct GatewayTests {
     @Test func `a command reads and writes, and its answer has the correlation`() async throws {
         let lamp = await world.radio.add(.lamp())
         let device = GatewayTopics.device(lamp.id)
-        let database = try await world.central.peripheral(lamp.id).services()
-        let writable = try #require(
-            database.flatMap(\.characteristics).first {
-                $0.properties.contains(.write) && $0.properties.contains(.read)
-            })
+        let writable = try await world.writable(lamp.id)
         try await withGateway([ListedDevice(key: "lamp", match: .address(lamp.id))]) {
-            command(#"{"id": "w", "write": "\#(writable.uuid)", "value": "01"}"#, device: device)
+            command(#"{"id": "w", "write": "\#(writable)", "value": "01"}"#, device: device)
             try await asTimePasses { answers().count == 1 }
-            command(#"{"id": "r", "read": "\#(writable.uuid)"}"#, device: device)
+            command(#"{"id": "r", "read": "\#(writable)"}"#, device: device)
             try await asTimePasses { answers().count == 2 }
             #expect(answers()[0].payload == #"{"id":"w","ok":true}"#)
             #expect(answers()[1].payload.contains(#""id":"r","ok":true,"value":"01"}"#))
@@ -166,7 +170,7 @@ struct GatewayTests {
     }
 
     private func asTimePasses(_ holds: () -> Bool) async throws {
-        for _ in 0..<100 where !holds() { await world.clock.run(for: .seconds(1)) }
+        for _ in 0..<1000 where !holds() { await world.clock.run(for: .seconds(1)) }
         try #require(holds())
     }
 
@@ -176,7 +180,7 @@ struct GatewayTests {
         (#"{"read": "2a19", "value": "00"}"#, "c47c8d000001", "invalidArgument"),
         (#"{"write": "2a19"}"#, "c47c8d000001", "invalidArgument"),
         (#"{"reed": "2a19"}"#, "c47c8d000001", "invalidArgument"),
-        (#"{"read": "2a19"}"#, "unknown", "peripheralNotFound"),
+        (#"{"read": "2a19"}"#, "unknown", nil),
     ])
     func `a command that is wrong gets an error`(text: String, device: String, code: String?) async throws {
         try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
@@ -198,15 +202,53 @@ struct GatewayTests {
         }
     }
 
-    @Test func `commands beyond sixteen are refused while a peripheral does not answer`() async throws {
+    @Test func `commands beyond eight for a device are refused while it does not answer`() async throws {
         try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
             for number in 0..<20 { command(#"{"id": "\#(number)", "read": "2a19"}"#) }
-            await until { answers().count { $0.payload.contains(#""error":"busy""#) } == 4 }
+            await until { answers().count { $0.payload.contains(#""error":"busy""#) } == 12 }
             try await asTimePasses { answers().count == 20 }
         }
     }
 
+    @Test func `commands for a device are performed in order, and a result in a topic of a gateway goes to its own`()
+        async throws
+    {
+        let lamp = await world.radio.add(.lamp())
+        let device = GatewayTopics.device(lamp.id)
+        let key = try await world.writable(lamp.id)
+        try await withGateway([ListedDevice(key: "lamp", match: .address(lamp.id))]) {
+            for value in 0..<8 {
+                command(
+                    #"{"id": "\#(value)", "write": "\#(key)", "value": "0\#(value % 2)"}"#, device: device,
+                    responseTopic: "ble/gateway/kitchen/state")
+            }
+            let results = { broker.log.filter { $0.topic == "ble/device/\(device)/result" } }
+            try await asTimePasses { results().count == 8 }
+            #expect(results().map(\.payload) == (0..<8).map { #"{"id":"\#($0)","ok":true}"# })
+            #expect(broker.retained["ble/gateway/kitchen/state"] == "online")
+            // The link that a command has made ends.
+            await world.clock.run(for: .seconds(5))
+            #expect(await lamp.isConnected == false)
+        }
+    }
+
     // MARK: Bad luck
+
+    @Test func `a device that an earlier run has published, and that is not heard, is unavailable`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            let origin = #"{"gateway":"kitchen","entry":"freezer"}"#
+            broker.send(
+                ReceivedMessage(topic: "\(Self.key)/origin", payload: Array(origin.utf8), isRetained: true))
+            await world.clock.run(for: .seconds(1))
+            #expect(broker.retained["\(Self.key)/availability"] == "offline")
+            _ = await world.radio.add(try Self.thermometer(4))
+            await world.clock.run(for: .seconds(30))
+            broker.send(
+                ReceivedMessage(topic: "\(Self.key)/origin", payload: Array(origin.utf8), isRetained: true))
+            await world.clock.run(for: .seconds(1))
+            #expect(broker.retained["\(Self.key)/availability"] == "online")
+        }
+    }
 
     @Test func `a gateway runs for a week`() async throws {
         try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
@@ -224,5 +266,17 @@ struct GatewayTests {
                 broker.clear()
             }
         }
+    }
+}
+
+extension SimulatedWorld {
+    /// The first characteristic of a peripheral that can be read and written. Leaves no link.
+    fileprivate func writable(_ id: Peripheral.ID) async throws -> BluetoothUUID {
+        let peripheral = central.peripheral(id)
+        let database = try await peripheral.services()
+        try await peripheral.disconnect()
+        return try #require(
+            database.flatMap(\.characteristics).first { $0.properties.isSuperset(of: [.read, .write]) }
+        ).uuid
     }
 }

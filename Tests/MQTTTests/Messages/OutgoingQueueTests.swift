@@ -57,6 +57,16 @@
             expectAll(&queue, ["a1"])
         }
 
+        @Test func `of unacknowledged messages for a topic, the last one is sent again`() throws {
+            var queue = OutgoingQueue(MQTTClient.QueueLimits())
+            for (number, topic) in ["a", "b", "a", "c"].enumerated() {
+                try queue.add(message(topic, number, retain: true), at: .zero, nil)
+                try send(&queue, as: UInt16(number + 1))
+            }
+            queue.didDisconnect()
+            expectAll(&queue, ["b1", "a2", "c3"])
+        }
+
         @Test func `an expired message is not sent, and another has the rest of its time`() throws {
             var queue = OutgoingQueue(MQTTClient.QueueLimits())
             try queue.add(MQTTMessage("a", [], expiry: .seconds(10)), at: .seconds(1), nil)
