@@ -133,11 +133,13 @@ extension DeviceField {
             return [DeviceField(name: name, value: .text(Hex.string(value)))]
         }
         guard let decoded = try? format.decode(value) else { return [] }
-        let shown = decoded.filter { !$0.isSilent }
-        return shown.compactMap { field in
-            let name = shown.count == 1 || field.name.isEmpty ? name : "\(name) \(field.name)"
-            return Value(field.content).map { DeviceField(name: name, value: $0, unit: field.unitSymbol) }
-        }
+        // A field has the same name in each packet, whatever else the packet has.
+        let isSingle = format.fields.count == 1
+        return numbered(
+            decoded.filter { !$0.isSilent }.compactMap { field in
+                let name = isSingle ? name : "\(name) \(field.shortName)"
+                return Value(field.content).map { DeviceField(name: name, value: $0, unit: field.unitSymbol) }
+            })
     }
 }
 

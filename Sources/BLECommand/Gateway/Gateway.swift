@@ -245,7 +245,7 @@ final class Gateway: Sendable {
     /// since the start is unavailable.
     private func takeOrigin(_ message: ReceivedMessage, _ device: String) {
         guard message.isRetained, let key = ownEntry(message.payload) else { return }
-        if list.all.contains(where: { $0.key == key }) {
+        if list.peripheral(device) != nil || list.all.contains(where: { $0.key == key }) {
             publish { table, _ in table.missing(device) }
         } else if peripheral(device) == nil {
             note("\(device.excerpt) is no longer listed")

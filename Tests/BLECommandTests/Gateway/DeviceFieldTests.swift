@@ -65,6 +65,14 @@ struct DeviceFieldTests {
         #expect(
             DeviceField.fields(of: [90], level) == [DeviceField(name: "Battery Level", value: .number(90), unit: "%")])
         #expect(DeviceField.fields(of: [], level) == [])
+        let heartRate = CharacteristicKey(characteristic: BluetoothUUID(0x2A37))
+        let packets: [[UInt8]] = [[0x00, 72], [0x10, 72, 0x00, 0x04, 0x00, 0x08], [0x01, 72, 0]]
+        for packet in packets {
+            let rate = DeviceField.fields(of: packet, heartRate).first
+            #expect(rate?.id == "heart_rate_measurement_heart_rate")
+            #expect(rate?.value == .number(72))
+        }
+        #expect(DeviceField.fields(of: packets[1], heartRate).map(\.id).dropFirst().count == 2)
         let own = CharacteristicKey(characteristic: BluetoothUUID(0xFF01))
         #expect(DeviceField.fields(of: [1, 2], own).map(\.value) == [.text("0102")])
     }

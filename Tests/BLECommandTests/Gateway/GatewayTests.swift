@@ -97,7 +97,7 @@ struct GatewayTests {
             await world.clock.run(for: .seconds(10))
             let state = try #require(broker.retained["ble/device/\(device)/state"])
             #expect(state.contains(#""battery_level":"#))
-            #expect(state.contains(#"72"#))
+            #expect(state.contains(#""heart_rate_measurement_heart_rate":72"#))
             await strap.dropLink()
             await world.clock.run(for: .seconds(10))
             broker.clear()
