@@ -64,6 +64,48 @@ import Testing
         #expect(await grip.value(of: Self.uuid) == [9])
     }
 
+    /// The services are replaced while a request waits for its authorization.
+    @Test(arguments: [nil, WriteType.withResponse, .withoutResponse])
+    func `a request that is authorized does not reach another characteristic with the handle`(
+        _ write: WriteType?
+    ) async throws {
+        let asked = SharedValue(0)
+        let (thing, grip) = try await add(
+            CharacteristicDefinition(
+                Self.uuid, [.read, .write, .writeWithoutResponse], value: [9],
+                authorize: { [clock = world.clock] (_, _) in
+                    asked.change { $0 += 1 }
+                    try? await clock.sleep(for: .seconds(1))
+                }))
+        try await thing.connect()
+        await until { world.clock.sleeperCount == 0 }
+        let result = SharedValue<BLEError.Code?>(nil)
+        let request = Task {
+            do throws(BLEError) {
+                if let write {
+                    try await thing.write([1], to: Self.characteristic, type: write)
+                } else {
+                    _ = try await thing.read(Self.characteristic)
+                }
+            } catch {
+                result.change { $0 = error.code }
+            }
+        }
+        await until { asked.value == 1 }
+        let other = BluetoothUUID(0xFF02)
+        await grip.setServices([
+            ServiceDefinition(
+                BluetoothUUID(0xFF00),
+                characteristics: [
+                    CharacteristicDefinition(other, [.read, .write, .writeWithoutResponse], value: [7])
+                ])
+        ])
+        await world.clock.run(for: .seconds(2))
+        await request.value
+        #expect(await grip.value(of: other) == [7])
+        #expect((result.value != nil) == (write != .withoutResponse))
+    }
+
     @Test(arguments: answers) func `a handler's ATT error is the reader's`(
         _ answer: ATTError, _ code: BLEError.Code
     ) async throws {

@@ -238,13 +238,19 @@ extension RecordedEntry: Codable {
         let maximumReceiveLength: Int
 
         init(_ options: ChannelOptions) {
-            (security, maximumReceiveLength) = ("\(options.security)", options.maximumReceiveLength)
+            maximumReceiveLength = options.maximumReceiveLength
+            security = Self.levels.first { $0.level == options.security }?.name ?? ""
         }
+
+        private static let levels: [(name: String, level: AttributeSecurity)] = [
+            ("open", .open), ("encrypted", .encrypted), ("authenticated", .authenticated),
+        ]
 
         /// Nil for options that no channel has.
         var options: ChannelOptions? {
-            let levels: [AttributeSecurity] = [.open, .encrypted, .authenticated]
-            guard let level = levels.first(where: { "\($0)" == security }), 23...65535 ~= maximumReceiveLength else {
+            guard let level = Self.levels.first(where: { $0.name == security })?.level,
+                23...65535 ~= maximumReceiveLength
+            else {
                 return nil
             }
             return ChannelOptions(security: level, maximumReceiveLength: maximumReceiveLength)

@@ -26,6 +26,8 @@ final class RecordingTransport: ChannelTransport {
     private let call: Int
     private let peripheral: Peripheral.ID
     private let hasEnded = Atomic(false)
+    /// Whether the link is gone: the reason follows.
+    private let isLost = Atomic(false)
 
     init(base: any ChannelTransport, recorder: RecorderLine, call: Int, peripheral: Peripheral.ID) {
         (self.base, self.recorder, self.call, self.peripheral) = (base, recorder, call, peripheral)
@@ -67,11 +69,15 @@ final class RecordingTransport: ChannelTransport {
 
     func waitForRoom() async throws(BLEError) { try await base.waitForRoom() }
     func hasUnsentPackets() throws(BLEError) -> Bool { try base.hasUnsentPackets() }
-    func drain() { base.drain() }
+    func drain() {
+        isLost.store(true, ordering: .relaxed)
+        base.drain()
+    }
+
     func resume() { base.resume() }
 
     func close() {
-        end(Self.closed)
+        if !isLost.load(ordering: .relaxed) { end(Self.closed) }
         base.close()
     }
 }

@@ -65,7 +65,9 @@ extension SimulatedRadio {
             try await operate(device, link) { () throws(ATTError) in try await authorize(.read, request) }
         }
         // The characteristic may have changed meanwhile.
-        let value = try await value(of: characteristic(attribute.handle, device, link), request, device, link)
+        let present = try characteristic(attribute.handle, device, link)
+        guard present.definition.uuid == definition.uuid else { throw BLEError(.invalidHandle) }
+        let value = try await value(of: present, request, device, link)
         guard offset > 0 else { return value }
         // Many peripherals refuse to return part of a value that fits one packet, which the specification permits.
         guard offset <= value.count else { throw BLEError(.invalidOffset) }
@@ -124,7 +126,9 @@ extension SimulatedRadio {
             value = present.prefix(offset) + value + present.dropFirst(offset + value.count)
         }
         guard let handler = definition.onWrite else {
-            try check(link, of: device)
+            guard try self.characteristic(attribute.handle, device, link).definition.uuid == definition.uuid else {
+                throw BLEError(.invalidHandle)
+            }
             return notify(value, attribute.handle, device)
         }
         let whole = value
@@ -170,15 +174,18 @@ extension SimulatedRadio {
             try await definition.authorize?(.write, request)
             if Task.isCancelled { throw .unlikelyError }
             guard let handler = definition.onWrite else {
-                return await written(value, to: attribute)
+                return await written(value, to: attribute, definition.uuid)
             }
             try await handler(value, request)
         }
     }
 
-    /// Sets a value that was written, and notifies it to subscribers.
-    private func written(_ value: [UInt8], to attribute: AttributeID) {
-        if let device = peripherals[attribute.peripheral] { notify(value, attribute.handle, device) }
+    /// Sets a value that was written, and notifies it to subscribers, unless another characteristic has the handle now.
+    private func written(_ value: [UInt8], to attribute: AttributeID, _ uuid: BluetoothUUID) {
+        guard let device = peripherals[attribute.peripheral],
+            device.attributes.characteristics[attribute.handle]?.definition.uuid == uuid
+        else { return }
+        notify(value, attribute.handle, device)
     }
 
     func readDescriptor(_ descriptor: AttributeID, _ port: Int) async throws(BLEError) -> [UInt8] {

@@ -116,6 +116,7 @@ extension SimulatedRadio {
         }
         device.attributes.characteristics[handle]?.value = value
         let arrival = Outcome<Void>()
+        defer { shared.unanswered.removeAll { $0 === arrival } }
         send(value, handle, device, .indicate, over: shared, arrival)
         try await arrival.wait()
         // The adapter confirms, whichever of its centrals are still there.

@@ -102,7 +102,8 @@ extension SimulatedRadio {
             guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
             let name = name(of: device, on: port.adapter)
             var advertisement = content(of: device, on: port.adapter, isActive: !filter.isPassive)
-            if name != device.id { advertisement.addressType = .random }
+            // A change copies the content.
+            if name != device.id, advertisement.addressType != .random { advertisement.addressType = .random }
             guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
