@@ -24,7 +24,7 @@
         package var qos: QoS
         /// Whether the broker keeps the message for later subscribers. In a received message: whether it was kept.
         package var retain: Bool
-        /// The time after which nobody receives the message, in whole seconds: at most 2³² − 1.
+        /// The time after which the broker drops the message, in whole seconds: at most 2³² − 1.
         package var expiry: Duration?
         package var responseTopic: String?
         package var correlationData: [UInt8]?
