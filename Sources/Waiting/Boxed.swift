@@ -2,7 +2,7 @@
 /// value is changed in place unless it is shared.
 ///
 /// Public and inlinable for the same reason as ``TimerQueue``.
-@dynamicMemberLookup
+@dynamicMemberLookup @frozen
 public struct Boxed<Value: Sendable>: Sendable {
     /// The only element is the value. An array is a box that the compiler knows to be safe to share.
     @usableFromInline var storage: [Value]

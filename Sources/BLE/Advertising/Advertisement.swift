@@ -137,3 +137,11 @@ public enum Transport: String, Hashable, Codable, Sendable, CaseIterable {
     /// Both LE and Classic.
     case any
 }
+
+extension Advertisement: CustomReflectable {
+    /// Its properties, which are also what `print` and `dump` show.
+    public var customMirror: Mirror {
+        let others = Mirror(reflecting: content.value).children
+        return Mirror(self, children: [(label: "rssi", value: rssi as Any)] + others, displayStyle: .struct)
+    }
+}

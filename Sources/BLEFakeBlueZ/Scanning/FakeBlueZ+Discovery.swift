@@ -37,6 +37,8 @@ extension FakeBlueZ {
         discoveryChanged()
         guard !isDiscovering else { return }
         await endUnusedScan()
+        // Another client may have begun meanwhile.
+        guard !isDiscovering else { return }
         for device in devices.values where device.isInRange {
             let invalidated = device.advertisement.txPower == nil ? ["RSSI"] : ["TxPower", "RSSI"]
             devices[device.id]?.isInRange = false

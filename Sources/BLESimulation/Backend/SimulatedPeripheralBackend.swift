@@ -260,28 +260,29 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
         let notifiers = subscriptions(to: attribute, of: central).map(\.notifier)
-        guard !notifiers.isEmpty else { return }
-        let tasks = radio.tasks
-        // All at once, in their order: a central that does not confirm holds up no other.
-        let result = await withTaskGroup { group in
-            for notifier in notifiers {
-                group.addTask(executorPreference: tasks) {
-                    do throws(BLEError) {
-                        return Result<Void, BLEError>.success(try await notifier.indicate(value))
-                    } catch {
-                        return .failure(error)
+        guard notifiers.count > 1 else {
+            try await notifiers.first?.indicate(value)
+            return
+        }
+        // All at once, in their order: a central that does not confirm holds up no other. The first confirmation ends
+        // no other one.
+        let first = Outcome<Void>()
+        let remaining = Mutex(notifiers.count)
+        for notifier in notifiers {
+            Task(executorPreference: radio.tasks) {
+                do throws(BLEError) {
+                    try await notifier.indicate(value)
+                    first.deliver(.success(()))
+                } catch {
+                    let isLast = remaining.withLock { count in
+                        count -= 1
+                        return count == 0
                     }
+                    if isLast { first.deliver(.failure(error)) }
                 }
             }
-            defer { group.cancelAll() }
-            var last = Result<Void, BLEError>.success(())
-            for await result in group {
-                last = result
-                if case .success = result { break }
-            }
-            return last
         }
-        try result.get()
+        try await first.wait()
     }
 
     /// Ends the link of a central, as if the peripheral disconnected.

@@ -28,9 +28,8 @@ extension SimulatedRadio {
     /// The disturbances of an event, on their way.
     struct Course {
         fileprivate var disturbances: ArraySlice<FaultPlan.Disturbance>
+        fileprivate let kind: SimulatedEvent.Kind
         fileprivate let place: Place
-        /// After which time a lost event fails with `timedOut`. Nil if only its link ends it.
-        fileprivate let limit: Duration?
         /// What the event waits for now. Nil once it may happen.
         fileprivate(set) var pause: Pause?
         /// Whether the link is lost after the event.
@@ -130,13 +129,10 @@ extension SimulatedRadio {
     func admit(
         _ kind: SimulatedEvent.Kind, at place: Place, handle: UInt16? = nil
     ) async throws(BLEError) -> Bool {
-        // The first wait begins in the same step in which it is decided, and in which the adapter is ready: what
-        // changes that ends the wait.
         try checkAdapter(for: kind, at: place)
-        let course = try begin(
-            disturbances(of: kind, at: place.peripheral, handle: handle)[...], at: place,
-            limit: Self.timeLimit(of: kind))
-        return try await endure(course)
+        // The first wait begins in the same step in which it is decided.
+        return try await endure(
+            begin(disturbances(of: kind, at: place.peripheral, handle: handle)[...], of: kind, at: place))
     }
 
     /// Throws if an event needs an adapter, and that is not ready.
@@ -161,7 +157,8 @@ extension SimulatedRadio {
     ) async throws(BLEError) -> (arrives: Bool, losesLink: Bool) {
         let disturbances = disturbances(of: .write, at: place.peripheral, handle: handle)
         let end = disturbances.firstIndex { if case .fail = $0.effect { true } else { $0.isLoss } }
-        let losesLink = try await endure(begin(disturbances[..<(end ?? disturbances.endIndex)], at: place))
+        let losesLink = try await endure(
+            begin(disturbances[..<(end ?? disturbances.endIndex)], of: .write, at: place))
         return (end == nil, losesLink)
     }
 
@@ -176,9 +173,9 @@ extension SimulatedRadio {
     /// Begins the disturbances that come before an event. What it waits for first is registered when this returns, so
     /// that nothing is missed before the caller waits.
     func begin(
-        _ disturbances: ArraySlice<FaultPlan.Disturbance>, at place: Place, limit: Duration? = nil
+        _ disturbances: ArraySlice<FaultPlan.Disturbance>, of kind: SimulatedEvent.Kind, at place: Place
     ) throws(BLEError) -> Course {
-        var course = Course(disturbances: disturbances, place: place, limit: limit)
+        var course = Course(disturbances: disturbances, kind: kind, place: place)
         try advance(&course)
         return course
     }
@@ -206,9 +203,10 @@ extension SimulatedRadio {
         while let disturbance = course.disturbances.popFirst() {
             if faults.isRemoved(disturbance.fault) { continue }
             switch disturbance.effect {
-            case .delay(let duration): course.pause = try pause(disturbance, at: place, for: duration)
-            case .hold: course.pause = try pause(disturbance, at: place)
-            case .ignore: course.pause = try pause(disturbance, at: place, for: course.limit)
+            case .delay(let duration): course.pause = try pause(course, disturbance, for: duration)
+            case .hold: course.pause = try pause(course, disturbance, for: nil)
+            // Without a limit, only the end of its link ends it.
+            case .ignore: course.pause = try pause(course, disturbance, for: Self.timeLimit(of: course.kind))
             case .fail(let error): throw error
             case .dropLink(isBefore: true):
                 // Without a link, there is only the failure.
@@ -222,11 +220,14 @@ extension SimulatedRadio {
         }
     }
 
-    /// Begins to wait for a duration, or until the fault is released, or the link ends.
+    /// Begins to wait for a duration, or until the fault is released, or the link or the adapter is lost.
     private func pause(
-        _ disturbance: FaultPlan.Disturbance, at place: Place, for duration: Duration? = nil
+        _ course: Course, _ disturbance: FaultPlan.Disturbance, for duration: Duration?
     ) throws(BLEError) -> Pause {
+        let place = course.place
         if let port = place.port, ports[port] == nil { throw .shutDown }
+        // It may have been lost after an earlier wait.
+        try checkAdapter(for: course.kind, at: place)
         if place.link != nil, !isUp(place) { throw Self.linkLost }
         let outcome = Outcome<Void>()
         let pause = Pause(

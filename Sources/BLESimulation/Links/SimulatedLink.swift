@@ -95,6 +95,8 @@ final class SimulatedWriter {
 struct OutgoingValue {
     let value: [UInt8]
     let handle: UInt16
+    /// Of the subscriptions to which it was sent.
+    let run: SubscriptionRun
     let disturbances: [FaultPlan.Disturbance]
     /// Its arrival over the link. Nil if it has no connection events.
     let crossing: Outcome<Void>?

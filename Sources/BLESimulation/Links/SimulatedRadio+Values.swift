@@ -58,7 +58,7 @@ extension SimulatedRadio {
         _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
         over link: SharedLink, _ arrival: Outcome<Void>? = nil
     ) {
-        guard isSubscribed(link, handle, device) else {
+        guard let run = run(of: handle, device, over: link) else {
             arrival?.deliver(.success(()))
             return
         }
@@ -68,34 +68,43 @@ extension SimulatedRadio {
             return
         }
         guard !disturbances.isEmpty || link.isSending || waits(device, link) else {
-            deliver(value, handle, device, over: link)
+            deliver(value, handle, device, over: link, run)
             arrival?.deliver(.success(()))
             return
         }
         link.outgoing.append(
             OutgoingValue(
-                value: value, handle: handle, disturbances: disturbances, crossing: crossing(device, link),
+                value: value, handle: handle, run: run, disturbances: disturbances, crossing: crossing(device, link),
                 arrival: arrival))
         guard !link.isSending else { return }
         link.isSending = true
         Task.immediate { await self.sendOutgoing(device, link) }
     }
 
-    private func isSubscribed(_ link: SharedLink, _ handle: UInt16, _ device: SimulatedDevice) -> Bool {
-        device.links.values.contains { $0.shared === link && $0.subscriptions[handle] != nil }
+    /// Returns what the subscriptions over a link have in common. Nil if there are none.
+    private func run(of handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) -> SubscriptionRun? {
+        for use in device.links.values where use.shared === link {
+            if let run = use.subscriptions[handle]?.run { return run }
+        }
+        return nil
     }
 
-    /// Delivers a value to the subscribed centrals that use a link, in the order in which they began to.
-    private func deliver(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) {
+    /// Delivers a value to the subscribed centrals that use a link, in the order in which they began to. Those that
+    /// have subscribed since it was sent do not get it: another characteristic may have the handle now.
+    private func deliver(
+        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink, _ run: SubscriptionRun
+    ) {
         guard device.links.count > 1 else {
-            if let use = device.links.first?.value { deliver(value, handle, device.id, to: use) }
+            if let use = device.links.first?.value { deliver(value, handle, device.id, to: use, run) }
             return
         }
-        for use in uses(of: link, device) { deliver(value, handle, device.id, to: use) }
+        for use in uses(of: link, device) { deliver(value, handle, device.id, to: use, run) }
     }
 
-    private func deliver(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to use: SimulatedLink) {
-        guard let subscription = use.subscriptions[handle] else { return }
+    private func deliver(
+        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to use: SimulatedLink, _ run: SubscriptionRun
+    ) {
+        guard let subscription = use.subscriptions[handle], subscription.run === run else { return }
         if isTracing { traceNotification(value, handle, id, to: use.port) }
         subscription.take(value)
     }
@@ -106,13 +115,14 @@ extension SimulatedRadio {
         while link.served.isUp, let next = link.outgoing.popFirst() {
             do throws(BLEError) {
                 try await next.crossing?.wait()
-                let losesLink = try await endure(begin(next.disturbances.prefix { !$0.isLoss }, at: place))
+                let losesLink = try await endure(
+                    begin(next.disturbances.prefix { !$0.isLoss }, of: .notify, at: place))
                 guard link.served.isUp else { throw Self.linkLost }
                 if next.disturbances.contains(where: \.isLoss) {
                     if let arrival = next.arrival { link.unanswered.append(arrival) }
                 } else {
                     for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        deliver(next.value, next.handle, device, over: link)
+                        deliver(next.value, next.handle, device, over: link, next.run)
                     }
                     if losesLink {
                         loseLink(at: place)

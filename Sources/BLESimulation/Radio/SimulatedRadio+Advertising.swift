@@ -81,7 +81,7 @@ extension SimulatedRadio {
         if disturbances.first?.isLoss == true { return }
         guard !disturbances.isEmpty else { return deliver(device) }
         let place = Place(peripheral: device.id)
-        guard let course = try? begin(disturbances.prefix { !$0.isLoss }, at: place) else { return }
+        guard let course = try? begin(disturbances.prefix { !$0.isLoss }, of: .advertisement, at: place) else { return }
         device.isAdvertisementHeld = true
         Task.immediate { await self.advertise(device, course, disturbances) }
     }

@@ -221,6 +221,23 @@ import Testing
         await expectError(.serviceNotFound) { try await peripheral.read(Self.level) }
     }
 
+    @Test func `a held value does not reach the characteristic that has its handle afterward`() async throws {
+        try await peripheral.connect()
+        let former = try await peripheral.notifications(Self.level)
+        let held = await device.hold(.notify, .next(1))
+        await device.notify([1], from: Self.level.key)
+        #expect(await held.count == 1)
+        await device.setServices([
+            ServiceDefinition(
+                BluetoothUUID(0xFF00), characteristics: [CharacteristicDefinition(Self.alarm.uuid, [.notify])])
+        ])
+        await expectError(.disconnected) { for try await _ in former {} }
+        var values = try await peripheral.notifications(Self.alarm).makeAsyncIterator()
+        await held.release()
+        await device.notify([2], from: Self.alarm.key)
+        #expect(try await values.next() == 2)
+    }
+
     @Test func `one of two equal characteristics notifies`() async throws {
         let pair = await world.radio.add(
             PeripheralDefinition(

@@ -36,6 +36,48 @@ import Testing
         await expectError(.poweredOff) { try await host.serve(definition) }
     }
 
+    @Test(arguments: [SimulatedEvent.register, .advertise])
+    func `an adapter that goes off between two faults of a call of the host fails the call`(
+        _ event: SimulatedEvent
+    ) async throws {
+        let (radio, host, definition) = (radio, host, definition)
+        let first = await radio.hold(event)
+        await radio.hold(event)
+        let serving = Task(executorPreference: radio.taskExecutor) {
+            try await host.withServed(definition) { _ in }
+        }
+        await first.disturbed()
+        // In one step, so that the adapter goes off before the call goes on.
+        await Task(executorPreference: radio.taskExecutor) {
+            Task(executorPreference: radio.taskExecutor) { await first.release() }
+            Task(executorPreference: radio.taskExecutor) { await radio.setPowered(false) }
+        }.value
+        await expectError(.poweredOff) { try await serving.value }
+    }
+
+    @Test func `the first confirmation of an indication ends no other`() async throws {
+        await radio.addAdapter("hci1")
+        try await host.withServed(definition) { served in
+            var centrals: [Central] = []
+            var subscriptions: [BoundedStream<UInt8>] = []
+            for adapter in ["hci0", "hci1"] {
+                let central = try await Central(
+                    backend: .simulated(radio, adapter: adapter), configuration: .quiet(clock: clock))
+                centrals.append(central)
+                subscriptions.append(try await central.find().notifications(Self.level))
+            }
+            let device = await radio.hostedPeripherals[0]
+            await device.delay(.confirm, .next(1), by: .seconds(1))
+            await device.dropLink(after: .confirm, .next(1))
+            try await served.indicate(9, from: Self.level)
+            #expect(await device.subscribers(of: Self.level).count == 2)
+            await clock.run(for: .seconds(1))
+            #expect(await device.subscribers(of: Self.level).count == 1)
+            for central in centrals { await central.shutDown() }
+            _ = subscriptions
+        }
+    }
+
     @Test func `a central that does not confirm an indication holds up no other`() async throws {
         await radio.addAdapter("hci1")
         try await host.withServed(definition) { served in

@@ -3,6 +3,11 @@ import BLETestSupport
 import Testing
 
 @Suite struct AdvertisementTests {
+    @Test func `an advertisement prints its properties`() {
+        let text = "\(Advertisement(localName: "Tank", rssi: -50))"
+        #expect(text.hasPrefix("Advertisement(rssi: Optional(-50), localName: Optional(\"Tank\"), txPower: nil"))
+    }
+
     @Test func `a packet becomes an advertisement`() throws {
         let packet = try #require(
             Hex.bytes(
