@@ -55,12 +55,30 @@ struct DeviceTable: Sendable {
 
     private let topics: GatewayTopics
     private var devices: [String: Device] = [:]
+    /// The division of the devices among several gateways. Nil for a gateway that is alone.
+    private var fleet: Fleet?
+    /// What follows from changes besides messages, since it was last taken.
+    private var consequences = Consequences()
+    /// Whether there may be a link to a device with values, as was last told.
+    private var links: [String: Bool] = [:]
     /// The number of devices by the key of their entry.
     private var counts: [String: Int] = [:]
     /// Whether a change waits for the end of ``minimumInterval``.
     private(set) var isWaiting = false
 
-    init(_ topics: GatewayTopics) { self.topics = topics }
+    /// What follows from changes besides messages, in a fleet.
+    struct Consequences: Sendable {
+        /// The devices that were heard for the first time.
+        var new: [String] = []
+        /// The devices to which a link may begin, or must end.
+        var links: [(device: String, isAllowed: Bool)] = []
+    }
+
+    /// - Parameter isFleet: whether several gateways on the broker share the devices.
+    init(_ topics: GatewayTopics, isFleet: Bool = false) {
+        self.topics = topics
+        fleet = isFleet ? Fleet(topics.gateway) : nil
+    }
 
     /// The number of devices that have been heard.
     var count: Int { devices.count }
@@ -75,10 +93,17 @@ struct DeviceTable: Sendable {
         _ peripheral: Peripheral.ID, _ entry: ListedDevice, _ advertisement: Advertisement, at now: Duration
     ) -> [GatewayMessage] {
         let fields = DeviceField.fields(of: advertisement, from: peripheral, key: entry.bthomeKey)
-        return change(peripheral, entry, name: advertisement.localName, at: now) { device in
+        let messages = change(peripheral, entry, name: advertisement.localName, at: now) { device in
             device.rssi = advertisement.rssi ?? device.rssi
             return device.merge(fields)
         }
+        let id = GatewayTopics.device(peripheral)
+        guard fleet != nil, devices[id] != nil else { return messages }
+        let isPinned = entry.gateway == topics.gateway
+        if fleet?.hear(id, strength: advertisement.rssi, isPinned: isPinned, at: now) == true {
+            consequences.new.append(id)
+        }
+        return messages + settle(id, at: now)
     }
 
     /// Takes the value of a characteristic.
@@ -95,15 +120,17 @@ struct DeviceTable: Sendable {
         let id = GatewayTopics.device(peripheral)
         // A failed attempt to connect ends no link.
         guard devices[id]?.isConnected ?? false != isConnected else { return [] }
+        fleet?.setLinked(isConnected, id, at: now)
         guard isConnected else {
             devices[id]?.isConnected = false
             devices[id]?.heard = now
-            return []
+            return settle(id, at: now)
         }
-        return change(peripheral, entry, name: nil, at: now) { device in
+        let messages = change(peripheral, entry, name: nil, at: now) { device in
             device.isConnected = true
             return false
         }
+        return messages + settle(id, at: now)
     }
 
     /// Returns the availability of a device that an earlier run of this gateway has published, if it was not heard
@@ -134,6 +161,12 @@ struct DeviceTable: Sendable {
         device.heard = now
         if body(&device) { device.hasChanged = true }
         var messages: [GatewayMessage] = []
+        if known == nil { counts[entry.key, default: 0] += 1 }
+        guard isPublished(id) else {
+            (device.isAvailable, device.hasChanged) = (true, true)
+            devices[id] = device
+            return []
+        }
         if known == nil || isRenamed || ids != Set(device.fields.keys) {
             device.announced = now
             messages += announcement(id, device)
@@ -145,7 +178,6 @@ struct DeviceTable: Sendable {
         if device.isDue(at: now) { messages.append(state(id, &device, at: now)) }
         if device.hasChanged { isWaiting = true }
         devices[id] = device
-        if known == nil { counts[entry.key, default: 0] += 1 }
         return messages
     }
 
@@ -156,13 +188,14 @@ struct DeviceTable: Sendable {
         for (id, var device) in devices {
             if device.isAvailable, !device.isConnected, now - device.heard >= device.entry.expiry {
                 device.isAvailable = false
-                messages.append(availability(id, device))
+                if isPublished(id) { messages.append(availability(id, device)) }
                 devices[id] = device
-            } else if device.isAvailable, device.isDue(at: now) {
+            } else if device.isAvailable, device.isDue(at: now), isPublished(id) {
                 messages.append(state(id, &device, at: now))
                 devices[id] = device
             }
-            if device.hasChanged, device.isAvailable { isWaiting = true }
+            if device.hasChanged, device.isAvailable, isPublished(id) { isWaiting = true }
+            if fleet != nil { messages += settle(id, at: now) }
         }
         return messages
     }
@@ -170,24 +203,99 @@ struct DeviceTable: Sendable {
     /// Returns everything that is known, for a broker or a subscriber that knows nothing.
     mutating func everything(at now: Duration) -> [GatewayMessage] {
         var messages: [GatewayMessage] = []
-        for id in devices.keys.sorted() {
-            guard var device = devices[id] else { continue }
-            messages += announcement(id, device)
-            messages.append(availability(id, device))
-            if device.isAvailable { messages.append(state(id, &device, at: now)) }
-            devices[id] = device
+        for id in devices.keys.sorted() { messages += everything(of: id, at: now) + settle(id, at: now) }
+        return messages
+    }
+
+    private mutating func everything(of id: String, at now: Duration) -> [GatewayMessage] {
+        guard var device = devices[id], isPublished(id) else { return [] }
+        var messages = announcement(id, device)
+        messages.append(availability(id, device))
+        if device.isAvailable { messages.append(state(id, &device, at: now)) }
+        devices[id] = device
+        return messages
+    }
+
+    // MARK: Several gateways
+
+    /// Takes what follows from changes besides messages.
+    mutating func takeConsequences() -> Consequences {
+        defer { consequences = Consequences() }
+        return consequences
+    }
+
+    /// Takes the beginning or the end of the connection to the broker.
+    mutating func setConnected(_ isConnected: Bool, at now: Duration) -> [GatewayMessage] {
+        fleet?.setConnected(isConnected, at: now)
+        return isConnected ? everything(at: now) : []
+    }
+
+    /// Takes the state of another gateway. Its devices are taken over when it has gone.
+    mutating func setOnline(_ isOnline: Bool, _ other: String, at now: Duration) -> [GatewayMessage] {
+        fleet?.setOnline(isOnline, other)
+        return isOnline ? [] : devices.keys.sorted().flatMap { settle($0, at: now) }
+    }
+
+    /// Takes a claim. Nil if the device was removed from the broker.
+    mutating func setOwner(_ owner: String?, of id: String, at now: Duration) -> [GatewayMessage] {
+        guard fleet != nil else { return [] }
+        let wasPublished = isPublished(id)
+        fleet?.setOwner(owner, of: id)
+        let messages = settle(id, at: now)
+        return wasPublished ? messages : everything(of: id, at: now) + messages
+    }
+
+    /// Takes the sighting of another gateway.
+    mutating func take(_ sighting: Fleet.Sighting?, of id: String, from other: String, at now: Duration)
+        -> [GatewayMessage]
+    {
+        fleet?.take(sighting, of: id, from: other, at: now)
+        return settle(id, at: now)
+    }
+
+    mutating func setBonded(_ isBonded: Bool, _ peripheral: Peripheral.ID) {
+        fleet?.setBonded(isBonded, GatewayTopics.device(peripheral))
+    }
+
+    /// Whether this gateway performs the commands for a device.
+    func performsCommands(_ id: String) -> Bool { fleet?.performsCommands(id) ?? true }
+
+    /// Whether this gateway publishes a device.
+    func isPublished(_ id: String) -> Bool { fleet?.publishes(id) ?? true }
+
+    /// Returns what this gateway has to tell the others about a device: how it hears it, and that it claims it.
+    private mutating func settle(_ id: String, at now: Duration) -> [GatewayMessage] {
+        guard let device = devices[id], var fleet else { return [] }
+        self.fleet = nil
+        defer { self.fleet = fleet }
+        var messages: [GatewayMessage] = []
+        if let sighting = fleet.dueSighting(id, at: now) {
+            messages.append(
+                GatewayMessage(topic: topics.seen(id), payload: sighting.json.text, expiry: sighting.expiry))
+        }
+        if fleet.claims(id, at: now) { messages.append(origin(id, device)) }
+        if !device.entry.values.isEmpty {
+            let isAllowed = fleet.mayLink(id, at: now)
+            if links.updateValue(isAllowed, forKey: id) ?? false != isAllowed {
+                consequences.links.append((id, isAllowed))
+            }
         }
         return messages
     }
 
     // MARK: Messages
 
-    private func announcement(_ id: String, _ device: Device) -> [GatewayMessage] {
+    private func origin(_ id: String, _ device: Device) -> GatewayMessage {
         let origin = JSON.object([
             "gateway": .string(topics.gateway), "entry": .string(device.entry.key),
             "address": .string(device.peripheral.rawValue),
         ])
-        var messages = [GatewayMessage(topic: topics.origin(id), payload: origin.text)]
+        return GatewayMessage(topic: topics.origin(id), payload: origin.text)
+    }
+
+    private func announcement(_ id: String, _ device: Device) -> [GatewayMessage] {
+        // In a fleet, an origin is a claim.
+        var messages = fleet == nil ? [origin(id, device)] : []
         if let topic = topics.discovery(id) {
             let announcement = HomeAssistant.announcement(
                 id, device.name, Array(device.fields.values), topics)

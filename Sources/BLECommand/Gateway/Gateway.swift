@@ -19,6 +19,8 @@ final class Gateway: Sendable {
     private let state: Mutex<State>
     /// Tells that a change waits.
     private let (waiting, waits) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// The devices that were heard for the first time, in a fleet.
+    private let (new, news) = AsyncStream.makeStream(of: String.self)
 
     private struct State {
         var table: DeviceTable
@@ -27,6 +29,8 @@ final class Gateway: Sendable {
         var commands: [String: [ReceivedMessage]] = [:]
         /// Whether everything will be published because Home Assistant has started.
         var isRepublishing = false
+        /// Tells whether there may be a link to a device, in a fleet.
+        var links: [String: AsyncStream<Bool>.Continuation] = [:]
     }
 
     /// The maximum numbers of commands that wait or run, for one device and of all devices with commands.
@@ -47,7 +51,7 @@ final class Gateway: Sendable {
         self.clock = clock
         elapsed = CommandClock.elapsed(clock)
         self.note = note
-        state = Mutex(State(table: DeviceTable(GatewayTopics(configuration))))
+        state = Mutex(State(table: DeviceTable(GatewayTopics(configuration), isFleet: configuration.isFleet)))
     }
 
     /// Runs until the task is cancelled, and then tells the broker that the gateway is offline.
@@ -82,6 +86,9 @@ final class Gateway: Sendable {
     private func publish(_ change: (inout DeviceTable, Duration) -> [GatewayMessage]) {
         let isWaiting = state.withLock { state in
             for message in change(&state.table, elapsed()) { broker.publish(message) }
+            let consequences = state.table.takeConsequences()
+            for device in consequences.new { news.yield(device) }
+            for (device, isAllowed) in consequences.links { state.links[device]?.yield(isAllowed) }
             return state.table.isWaiting
         }
         if isWaiting { waits.yield() }
@@ -116,7 +123,7 @@ final class Gateway: Sendable {
                 group.addTask { try await self.scan(central) }
                 for device in self.list.all where !device.values.isEmpty {
                     guard case .address(let id) = device.match else { continue }
-                    group.addTask { try await self.follow(central.peripheral(id), device) }
+                    group.addTask { try await self.followWhileAllowed(central.peripheral(id), device) }
                 }
                 try await group.waitForAll()
             }
@@ -149,6 +156,30 @@ final class Gateway: Sendable {
 
     /// The pause before something is tried again that the library does not try again itself.
     private static let retryPause: Duration = .seconds(5)
+
+    /// Maintains a link, in a fleet only while this gateway owns the device.
+    private func followWhileAllowed(_ peripheral: Peripheral, _ device: ListedDevice) async throws {
+        guard configuration.isFleet else { return try await follow(peripheral, device) }
+        let isPaired = (try? await peripheral.isPaired) ?? false
+        let (changes, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { state in
+            state.links[GatewayTopics.device(peripheral.id)] = continuation
+            state.table.setBonded(isPaired, peripheral.id)
+        }
+        for await isAllowed in changes where isAllowed {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await self.follow(peripheral, device) }
+                group.addTask { for await isAllowed in changes where !isAllowed { return } }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            try Task.checkCancellation()
+            publish { $0.setConnected(false, peripheral.id, device, at: $1) }
+            try await peripheral.setConnectionPolicy(.manual)
+            try? await peripheral.disconnect()
+        }
+        try Task.checkCancellation()
+    }
 
     /// Maintains a link, and publishes its values.
     private func follow(_ peripheral: Peripheral, _ device: ListedDevice) async throws {
@@ -190,16 +221,22 @@ final class Gateway: Sendable {
         broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
         var filters = ["\(topics.prefix)/device/+/command", "\(topics.prefix)/device/+/origin"]
         if let topic = topics.homeAssistantState { filters.append(topic) }
+        if configuration.isFleet { filters.append(topics.states) }
         await broker.subscribe(filters)
         await withDiscardingTaskGroup { group in
             group.addTask { await self.takeMessages() }
+            group.addTask {
+                for await device in self.new { await self.broker.subscribe([self.topics.sightings(device)]) }
+            }
             for await event in broker.events() {
                 switch event {
                 case .connected:
                     note("connected to the broker")
                     broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
-                    publish { $0.everything(at: $1) }
-                case .disconnected(let reason): note("no connection to the broker: \(reason)")
+                    publish { $0.setConnected(true, at: $1) }
+                case .disconnected(let reason):
+                    note("no connection to the broker: \(reason)")
+                    publish { $0.setConnected(false, at: $1) }
                 case .refused(let topic, let reason): note("\(topic.excerpt): \(reason)")
                 }
             }
@@ -216,6 +253,12 @@ final class Gateway: Sendable {
                     takeOrigin(message, device)
                 } else if let device = topics.device(in: message.topic, "command") {
                     takeCommand(message, device, &group)
+                } else if let (device, other) = topics.sighting(in: message.topic) {
+                    let sighting = Fleet.Sighting(message.payload)
+                    publish { $0.take(sighting, of: device, from: other, at: $1) }
+                } else if let other = topics.gateway(in: message.topic) {
+                    let isOnline = message.payload == Array("online".utf8)
+                    publish { $0.setOnline(isOnline, other, at: $1) }
                 }
             }
             group.cancelAll()
@@ -244,7 +287,10 @@ final class Gateway: Sendable {
     /// Removes a device that this gateway has published for an entry that it no longer has. One that was not heard
     /// since the start is unavailable.
     private func takeOrigin(_ message: ReceivedMessage, _ device: String) {
-        guard message.isRetained, let key = ownEntry(message.payload) else { return }
+        let origin = origin(message.payload)
+        publish { $0.setOwner(origin?.gateway, of: device, at: $1) }
+        guard message.isRetained, let origin, origin.gateway == topics.gateway else { return }
+        let key = origin.entry
         if list.peripheral(device) != nil || list.all.contains(where: { $0.key == key }) {
             publish { table, _ in table.missing(device) }
         } else if peripheral(device) == nil {
@@ -253,12 +299,12 @@ final class Gateway: Sendable {
         }
     }
 
-    /// Returns the entry in an origin that this gateway has published.
-    private func ownEntry(_ origin: [UInt8]) -> String? {
-        guard origin.count <= 1000, case .object(let origin)? = try? JSONReader.read(Data(origin)),
-            origin["gateway"] == .string(topics.gateway), case .string(let key)? = origin["entry"]
+    /// Reads an origin. Nil if it is none, or empty.
+    private func origin(_ payload: [UInt8]) -> (gateway: String, entry: String)? {
+        guard payload.count <= 1000, case .object(let origin)? = try? JSONReader.read(Data(payload)),
+            case .string(let gateway)? = origin["gateway"], case .string(let entry)? = origin["entry"]
         else { return nil }
-        return key
+        return (gateway, entry)
     }
 
     // MARK: Commands
@@ -266,7 +312,9 @@ final class Gateway: Sendable {
     private func takeCommand(_ message: ReceivedMessage, _ device: String, _ group: inout DiscardingTaskGroup) {
         // A retained command would be performed again after each connection. A device that is not listed here may be
         // that of another gateway.
-        guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device) else { return }
+        guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device),
+            state.withLock({ $0.table.performsCommands(device) })
+        else { return }
         let place = state.withLock { state -> Int? in
             guard state.commands.count < Self.commandedDeviceLimit || state.commands[device] != nil,
                 state.commands[device, default: []].count < Self.commandLimit

@@ -27,6 +27,8 @@ struct GatewayConfiguration: Sendable {
     var prefix = "ble"
     /// The first part of Home Assistant's topics. Nil if nothing is announced to it.
     var discoveryPrefix: String? = "homeassistant"
+    /// Whether several gateways on the broker share the devices: the one that hears a device best publishes it.
+    var isFleet = false
     var devices: [ListedDevice] = []
 }
 
@@ -56,6 +58,8 @@ struct ListedDevice: Sendable {
     /// The characteristics whose values are read, and subscribed to, on a link that is maintained. Empty for a device
     /// that is not connected to.
     var values: [CharacteristicKey] = []
+    /// The gateway that publishes it whenever it hears it, in a fleet. Nil for the one that hears it best.
+    var gateway: String?
 }
 
 /// The list of devices. Finding an entry takes the same time for a list of any length.

@@ -7,10 +7,10 @@ import FoundationEssentials
 enum GatewayFile {
     /// The keys of each kind of object.
     static let keys = [
-        "gateway": ["id", "broker", "prefix", "discovery", "devices"],
+        "gateway": ["id", "broker", "prefix", "discovery", "fleet", "devices"],
         "broker": ["host", "port", "user", "password", "tls"],
         "tls": ["ca"],
-        "device": ["name", "address", "localName", "service", "company", "bthomeKey", "expiry", "values"],
+        "device": ["name", "address", "localName", "service", "company", "bthomeKey", "expiry", "values", "gateway"],
     ]
 
     /// Reads a configuration.
@@ -24,9 +24,13 @@ enum GatewayFile {
         if let discovery = object["discovery"] {
             configuration.discoveryPrefix = discovery.json == .bool(false) ? nil : try topic(discovery)
         }
+        if let fleet = object["fleet"] { configuration.isFleet = try fleet.boolean() }
         var matches: [ListedDevice.Match: String] = [:]
         for (key, entry) in try object.required("devices", in: entry.place).entries() {
             let device = try device(key, entry)
+            guard device.gateway == nil || configuration.isFleet else {
+                throw entry.mistake("a device has a gateway only if \"fleet\" is true")
+            }
             if let other = matches.updateValue(key, forKey: device.match) {
                 throw entry.mistake("the same peripherals as \"\(other.excerpt)\"")
             }
@@ -70,6 +74,7 @@ enum GatewayFile {
             device.bthomeKey = try bytes.bytes()
             guard device.bthomeKey?.count == 16 else { throw bytes.mistake("not a key of 16 bytes") }
         }
+        if let gateway = object["gateway"] { device.gateway = try topicLevel(gateway) }
         if let expiry = object["expiry"] { device.expiry = .seconds(try expiry.integer(1...86_400)) }
         if let values = object["values"] {
             guard object["address"] != nil else { throw values.mistake("only a device with an address has values") }

@@ -39,6 +39,13 @@ struct GatewayTopics: Sendable {
     /// Whether Home Assistant runs.
     var homeAssistantState: String? { discovery.map { "\($0)/status" } }
 
+    /// How this gateway hears a device, for the other gateways.
+    func seen(_ device: String) -> String { "\(prefix)/seen/\(device)/\(gateway)" }
+    /// How all gateways hear a device.
+    func sightings(_ device: String) -> String { "\(prefix)/seen/\(device)/+" }
+    /// The states of all gateways.
+    var states: String { "\(prefix)/gateway/+/state" }
+
     func values(_ device: String) -> String { "\(prefix)/device/\(device)/state" }
     func availability(_ device: String) -> String { "\(prefix)/device/\(device)/availability" }
     /// The device's entry in the list, and the gateway that publishes it.
@@ -62,13 +69,27 @@ struct GatewayTopics: Sendable {
     }
 
     /// Returns the device in a topic such as `ble/device/c47c8d000001/command`. Nil for another topic.
-    func device(in topic: String, _ last: String) -> String? {
-        let (start, end) = ("\(prefix)/device/", "/\(last)")
+    func device(in topic: String, _ last: String) -> String? { level(of: topic, after: "device", before: last) }
+
+    /// Returns the gateway in a topic such as `ble/gateway/kitchen/state`. Nil for another topic.
+    func gateway(in topic: String) -> String? { level(of: topic, after: "gateway", before: "state") }
+
+    /// Returns the device and the gateway in a topic such as `ble/seen/c47c8d000001/kitchen`. Nil for another topic.
+    func sighting(in topic: String) -> (device: String, gateway: String)? {
+        let start = "\(prefix)/seen/"
+        guard topic.hasPrefix(start) else { return nil }
+        let levels = topic.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count == 2, !levels.contains("") else { return nil }
+        return (String(levels[0]), String(levels[1]))
+    }
+
+    private func level(of topic: String, after first: String, before last: String) -> String? {
+        let (start, end) = ("\(prefix)/\(first)/", "/\(last)")
         guard topic.hasPrefix(start), topic.hasSuffix(end), topic.utf8.count > start.utf8.count + end.utf8.count else {
             return nil
         }
-        let device = topic.dropFirst(start.count).dropLast(end.count)
-        return device.contains("/") ? nil : String(device)
+        let level = topic.dropFirst(start.count).dropLast(end.count)
+        return level.contains("/") ? nil : String(level)
     }
 
     /// The part of a topic that stands for a peripheral: its address without colons, in lowercase.

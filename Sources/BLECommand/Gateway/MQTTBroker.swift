@@ -10,8 +10,11 @@
         private let client: MQTTClient
         private let stream: AsyncStream<BrokerEvent>
         private let continuation: AsyncStream<BrokerEvent>.Continuation
-        private let (received, receive) = AsyncStream.makeStream(
-            of: ReceivedMessage.self, bufferingPolicy: .bufferingOldest(1000))
+        private let received: AsyncStream<ReceivedMessage>
+        private let receive: AsyncStream<ReceivedMessage>.Continuation
+        /// The number of messages that wait for the reader. In a fleet, each connection begins with one for each device
+        /// that the broker knows.
+        private let capacity: Int
         /// Messages on their way to the client, whose queue is bounded.
         private let outgoing: AsyncStream<GatewayMessage>.Continuation
         private let sender: Task<Void, Never>
@@ -26,6 +29,8 @@
             } catch {
                 throw BLEError(.invalidArgument, error.message)
             }
+            capacity = configuration.isFleet ? 20_000 : 1000
+            (received, receive) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(capacity))
             (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
             let (messages, outgoing) = AsyncStream.makeStream(of: GatewayMessage.self)
             self.outgoing = outgoing
@@ -88,7 +93,7 @@
         func subscribe(_ filters: [String]) async {
             for filter in filters {
                 guard let filter = try? TopicFilter(filter) else { continue }
-                let messages = await client.subscribe(filter)
+                let messages = await client.subscribe(filter, capacity: capacity)
                 let reader = Task { [continuation, receive] in
                     do {
                         for try await message in messages {
