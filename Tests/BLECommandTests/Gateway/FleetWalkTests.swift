@@ -1,0 +1,216 @@
+import BLE
+import BLESimulation
+import Foundation
+import Testing
+
+@testable import BLECommand
+
+/// Devices that walk past gateways, on a broker in memory, in virtual time.
+struct FleetWalkTests {
+    @Test func `devices that walk past gateways have one owner each, without gaps`() throws {
+        var walk = Walk(gateways: 8, devices: 40, seed: 1)
+        try walk.run(seconds: 240)
+        // Of 240 s, the first 6 are those of the first claims; a handover takes no second.
+        #expect(walk.duplicates == 0)
+        #expect(walk.gaps <= 40 * 6)
+        #expect(walk.handovers > 40)
+        // Not more often than devices pass gateways, with something for the noise.
+        #expect(walk.handovers < 40 * 240 / 15)
+    }
+
+    @Test func `a gateway that dies is replaced within a second`() throws {
+        var walk = Walk(gateways: 8, devices: 40, seed: 2)
+        try walk.run(seconds: 60)
+        let gaps = walk.gaps
+        for gateway in [2, 3, 5] {
+            walk.kill(gateway)
+            try walk.run(seconds: 10)
+        }
+        #expect(walk.duplicates == 0)
+        #expect(walk.gaps - gaps <= 3)
+    }
+}
+
+/// A street with gateways every 10 m, and devices that walk along it and advertise each second.
+struct Walk {
+    private struct Gateway {
+        var table: DeviceTable
+        let position: Double
+        var isUp = true
+    }
+    private struct Walker {
+        let id: Peripheral.ID
+        let entry: ListedDevice
+        var position: Double
+        var speed: Double
+        var owner: String?
+    }
+
+    private var gateways: [Gateway]
+    private var devices: [Walker]
+    private var random: SeededGenerator
+    private var now: Duration = .zero
+    private let length: Double
+    /// The sightings that the broker keeps for later subscribers, by device and gateway.
+    private var retained: [String: [String: Fleet.Sighting?]] = [:]
+    private var messages: [GatewayMessage] = []
+
+    /// The seconds in which a device that some gateway hears has no owner, and those in which it has several.
+    private(set) var gaps = 0
+    private(set) var duplicates = 0
+    /// The changes of owners.
+    private(set) var handovers = 0
+    /// The messages to the broker, and those that it delivers to gateways.
+    private(set) var published = 0
+    private(set) var delivered = 0
+
+    private static let reach = -88.0
+
+    init(gateways count: Int, devices deviceCount: Int, seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        length = Double(count) * 10
+        gateways = (0..<count).map { number in
+            var configuration = GatewayConfiguration(id: Self.name(number))
+            configuration.isFleet = true
+            return Gateway(
+                table: DeviceTable(GatewayTopics(configuration), isFleet: true), position: Double(number) * 10 + 5)
+        }
+        devices = []
+        for number in 0..<deviceCount {
+            let digits = String(number, radix: 16)
+            let id = Peripheral.ID(
+                rawValue: "C4:7C:8D:00:" + "00\(digits)".suffix(4).uppercased().paired)
+            devices.append(
+                Walker(
+                    id: id, entry: ListedDevice(key: "device \(number)", match: .address(id)),
+                    position: Double.random(in: 0..<length, using: &random),
+                    speed: Double.random(in: -1.5...1.5, using: &random)))
+        }
+        for index in gateways.indices {
+            messages += gateways[index].table.setConnected(true, at: now)
+            for other in 0..<count where other != index {
+                messages += gateways[index].table.setOnline(true, Self.name(other), at: now)
+            }
+        }
+    }
+
+    private static func name(_ number: Int) -> String { "gateway-\(String(1000 + number).dropFirst())" }
+
+    mutating func kill(_ number: Int) {
+        gateways[number].isUp = false
+        for index in gateways.indices where gateways[index].isUp {
+            messages += gateways[index].table.setOnline(false, Self.name(number), at: now)
+        }
+        deliver()
+    }
+
+    mutating func run(seconds: Int) throws {
+        for _ in 0..<seconds {
+            now += .seconds(1)
+            var isHeard: Set<Int> = []
+            for device in devices.indices {
+                move(device)
+                let reached = hear(device)
+                if reached { isHeard.insert(device) }
+            }
+            deliver()
+            for index in gateways.indices where gateways[index].isUp {
+                messages += gateways[index].table.pass(to: now)
+            }
+            deliver()
+            for device in devices.indices { count(device, isHeard: isHeard.contains(device)) }
+        }
+    }
+
+    private mutating func move(_ device: Int) {
+        devices[device].position += devices[device].speed
+        if !(0...length ~= devices[device].position) { devices[device].speed.negate() }
+    }
+
+    /// Has the gateways in reach hear a device. Returns whether there is one.
+    private mutating func hear(_ device: Int) -> Bool {
+        let walker = devices[device]
+        var isHeard = false
+        for index in gateways.indices where gateways[index].isUp {
+            let distance = max(abs(walker.position - gateways[index].position), 0.5)
+            // A path loss exponent of 3, as in houses, and the usual noise.
+            let strength = -55 - 30 * log10(distance) + Double.random(in: -4...4, using: &random)
+            guard strength > Self.reach else { continue }
+            isHeard = true
+            messages += gateways[index].table.hear(
+                walker.id, walker.entry, Advertisement(rssi: Int(strength)), at: now)
+        }
+        return isHeard
+    }
+
+    /// Delivers messages in the broker's order, and those that follow from them.
+    private mutating func deliver() {
+        let topics = GatewayTopics(GatewayConfiguration(id: "broker"))
+        while !messages.isEmpty {
+            let batch = messages
+            messages = []
+            for index in gateways.indices where gateways[index].isUp {
+                // A gateway subscribes to the sightings of the devices that it hears.
+                for device in gateways[index].table.takeConsequences().new {
+                    for (other, sighting) in retained[device] ?? [:] {
+                        take(.sighting(device, other, sighting), index)
+                    }
+                }
+            }
+            for message in batch {
+                published += 1
+                guard let content = Content(message, topics) else { continue }
+                if case .sighting(let device, let other, let sighting) = content {
+                    retained[device, default: [:]][other] = sighting
+                }
+                for index in gateways.indices where gateways[index].isUp { take(content, index) }
+            }
+        }
+    }
+
+    /// What a message tells other gateways.
+    private enum Content {
+        case origin(String, String)
+        case sighting(String, String, Fleet.Sighting?)
+
+        init?(_ message: GatewayMessage, _ topics: GatewayTopics) {
+            if let device = topics.device(in: message.topic, "origin") {
+                guard case .object(let origin)? = try? JSONReader.read(Data(message.payload.utf8)),
+                    case .string(let owner)? = origin["gateway"]
+                else { return nil }
+                self = .origin(device, owner)
+            } else if let (device, other) = topics.sighting(in: message.topic) {
+                self = .sighting(device, other, Fleet.Sighting(Array(message.payload.utf8)))
+            } else {
+                return nil
+            }
+        }
+    }
+
+    private mutating func take(_ content: Content, _ index: Int) {
+        switch content {
+        case .origin(let device, let owner):
+            delivered += 1
+            messages += gateways[index].table.setOwner(owner, of: device, at: now)
+        case .sighting(let device, let other, let sighting):
+            guard gateways[index].table.peripheral(device) != nil else { return }
+            delivered += 1
+            messages += gateways[index].table.take(sighting, of: device, from: other, at: now)
+        }
+    }
+
+    private mutating func count(_ device: Int, isHeard: Bool) {
+        let id = GatewayTopics.device(devices[device].id)
+        let owners = gateways.indices.filter { gateways[$0].isUp && gateways[$0].table.isPublished(id) }
+        if owners.count > 1 { duplicates += 1 }
+        if owners.isEmpty, isHeard { gaps += 1 }
+        guard let owner = owners.first.map(Self.name), owner != devices[device].owner else { return }
+        if devices[device].owner != nil { handovers += 1 }
+        devices[device].owner = owner
+    }
+}
+
+extension StringProtocol {
+    /// Four digits as two pairs with a colon between them.
+    fileprivate var paired: String { "\(prefix(2)):\(dropFirst(2))" }
+}
