@@ -20,7 +20,7 @@
             _ = try await client.reachError()
             try await client.publish(MQTTMessage("out", text: "meanwhile", retain: true))
             try await broker.run { mosquitto in
-                #expect(try await broker.read(["out"], count: 1) == ["out meanwhile 1"])
+                #expect(try await broker.read(["out"], count: 1, format: "%t %p") == ["out meanwhile"])
                 try await mosquitto.untilSubscribed("in/+")
                 try await broker.publish("in/2", "after")
                 #expect(try await stream.next(1) == ["after"])
