@@ -23,13 +23,13 @@
         }
 
         /// Writes a configuration with two devices, and returns its path.
-        private func configuration() throws -> String {
+        private func configuration(_ id: String = "kitchen", isFleet: Bool = false) throws -> String {
             let text = """
-                {"id": "kitchen", "broker": {"host": "127.0.0.1", "port": \(broker.port ?? 0)},
+                {"id": "\(id)", "fleet": \(isFleet), "broker": {"host": "127.0.0.1", "port": \(broker.port ?? 0)},
                  "devices": {"freezer": {"address": "C4:7C:8D:00:00:01", "name": "Freezer", "expiry": 3600},
                              "lamp": {"localName": "Simulated Lamp"}}}
                 """
-            let file = broker.path("gateway.json")
+            let file = broker.path("\(id).json")
             try text.write(toFile: file, atomically: true, encoding: .utf8)
             return file
         }
@@ -104,6 +104,32 @@
                 gateway.send(.terminate)
             }
             #expect(result.status == 0)
+        }
+
+        @Test func `of two gateways of a fleet, one publishes, and the other one when that one is killed`() async throws
+        {
+            _ = await world.radio.add(try Self.thermometer(3))
+            try await broker.run { mosquitto in
+                _ = try await world.ble("gateway", "--config", try configuration("attic", isFleet: true)).run { attic in
+                    let claims = broker.subscriber(["ble/device/c47c8d000001/origin"], count: 2, format: "%p")
+                    let second = world.ble("gateway", "--config", try configuration("kitchen", isFleet: true))
+                    let result = try await claims.run { claims in
+                        try await claims.output.until(lineCount: 1)
+                        _ = try await second.run { kitchen in
+                            _ = try await broker.read(["ble/seen/c47c8d000001/kitchen"], count: 1)
+                            attic.send(.kill)
+                            try await claims.output.until(lineCount: 2)
+                            let state = try await broker.read(
+                                ["ble/device/c47c8d000001/state"], count: 1, format: "%p")
+                            #expect(state.first?.contains(#""temperature":3"#) == true)
+                            kitchen.send(.terminate)
+                        }
+                    }
+                    let lines = result.output.split(separator: "\n")
+                    #expect(lines.map { $0.contains("attic") } == [true, false])
+                    #expect(lines.map { $0.contains("kitchen") } == [false, true])
+                }
+            }
         }
 
         @Test func `a command from the broker reads and writes a listed peripheral`() async throws {
