@@ -44,6 +44,11 @@ struct Fleet: Sendable {
     private static let grace: Duration = .seconds(60)
     /// The time constant of the smoothed strength, in seconds.
     private static let smoothing = 5.0
+    /// The maximum numbers of gateways that hear one device, of all gateways, and of devices with owners. A broker may
+    /// have messages of anybody.
+    static let maximumSightings = 64
+    private static let maximumGateways = 10_000
+    private static let maximumOwners = 100_000
 
     private struct Own: Sendable {
         var sighting: Sighting
@@ -54,7 +59,8 @@ struct Fleet: Sendable {
     }
 
     private struct Device: Sendable {
-        let since: Duration
+        /// When it was heard for the first time, or for the first time after a pause.
+        var since: Duration
         var own: Own
         /// Those of other gateways, with the times at which they were received.
         var others: [String: (sighting: Sighting, received: Duration)] = [:]
@@ -104,12 +110,12 @@ struct Fleet: Sendable {
     /// Takes the state of another gateway.
     mutating func setOnline(_ isOnline: Bool, _ other: String) {
         guard other != gateway else { return }
-        if isOnline { online.insert(other) } else { online.remove(other) }
+        if !isOnline { online.remove(other) } else if online.count < Self.maximumGateways { online.insert(other) }
     }
 
     /// Takes a claim, in the broker's order. Nil if the device was removed from the broker.
     mutating func setOwner(_ owner: String?, of id: String) {
-        owners[id] = owner
+        if owners[id] != nil || owners.count < Self.maximumOwners { owners[id] = owner }
         kept.remove(id)
         devices[id]?.claimed = nil
         devices[id]?.isBetterSince = nil
@@ -117,7 +123,8 @@ struct Fleet: Sendable {
 
     /// Takes the sighting of another gateway. Nil if it has none any longer.
     mutating func take(_ sighting: Sighting?, of id: String, from other: String, at now: Duration) {
-        guard other != gateway, devices[id] != nil else { return }
+        guard other != gateway, let others = devices[id]?.others else { return }
+        guard others[other] != nil || others.count < Self.maximumSightings else { return }
         devices[id]?.others[other] = sighting.map { ($0, now) }
     }
 
@@ -135,10 +142,12 @@ struct Fleet: Sendable {
         if let strength {
             own.strength += (Double(strength) - own.strength) * elapsed / (elapsed + Self.smoothing)
         }
-        // A pause after which the device was away for others says nothing about its interval.
-        if now - own.heard < own.sighting.lifetime {
+        if isCurrent(own, at: now) {
             let interval = own.interval ?? elapsed
             own.interval = interval + (elapsed - interval) / 8
+        } else {
+            // It was away, which says nothing about its interval. Others may hear it again, too.
+            devices[id]?.since = now
         }
         own.heard = now
         own.sighting.strength = Int(own.strength.rounded())

@@ -139,9 +139,7 @@ final class Gateway: Sendable {
             do throws(BLEError) {
                 for try await event in events {
                     switch event {
-                    case .found(let found), .updated(let found):
-                        guard let device = list.entry(of: found.id, found.advertisement) else { continue }
-                        publish { $0.hear(found.id, device, found.advertisement, at: $1) }
+                    case .found(let found), .updated(let found): hear(found.id, found.advertisement)
                     case .waiting(let error): note("waiting: \(error.message)")
                     case .lost: break
                     }
@@ -153,6 +151,15 @@ final class Gateway: Sendable {
             try await clock.sleep(for: Self.retryPause)
         }
     }
+
+    /// Takes an advertisement.
+    func hear(_ peripheral: Peripheral.ID, _ advertisement: Advertisement) {
+        guard let device = list.entry(of: peripheral, advertisement) else { return }
+        publish { $0.hear(peripheral, device, advertisement, at: $1) }
+    }
+
+    /// Whether this gateway publishes a device.
+    func publishes(_ device: String) -> Bool { state.withLock { $0.table.isPublished(device) } }
 
     /// The pause before something is tried again that the library does not try again itself.
     private static let retryPause: Duration = .seconds(5)

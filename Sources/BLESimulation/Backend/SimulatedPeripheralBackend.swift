@@ -267,20 +267,21 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         // All at once, in their order: a central that does not confirm holds up no other. The first confirmation ends
         // no other one.
         let first = Outcome<Void>()
-        let remaining = Mutex(notifiers.count)
-        for notifier in notifiers {
-            Task(executorPreference: radio.tasks) {
+        let confirmations = notifiers.map { notifier in
+            Task(executorPreference: radio.tasks) { () async -> Result<Void, BLEError> in
                 do throws(BLEError) {
                     try await notifier.indicate(value)
                     first.deliver(.success(()))
+                    return .success(())
                 } catch {
-                    let isLast = remaining.withLock { count in
-                        count -= 1
-                        return count == 0
-                    }
-                    if isLast { first.deliver(.failure(error)) }
+                    return .failure(error)
                 }
             }
+        }
+        Task(executorPreference: radio.tasks) {
+            var last = Result<Void, BLEError>.success(())
+            for confirmation in confirmations { last = await confirmation.value }
+            first.deliver(last)
         }
         try await first.wait()
     }

@@ -116,6 +116,25 @@ struct FleetTests {
         #expect(!claims(60))
     }
 
+    @Test mutating func `a device that was away is not claimed before others can tell that they hear it, too`() {
+        begin(-95, owner: Fleet.Sighting(strength: -40))
+        hear(-95, at: 600)
+        #expect(!claims(600))
+        take(Fleet.Sighting(strength: -40), from: "attic", at: 600.5)
+        for second in 601...620 {
+            hear(-95, at: Double(second))
+            #expect(!claims(Double(second)))
+        }
+    }
+
+    @Test mutating func `of more gateways than may hear a device, the first 64 count`() {
+        fleet.setConnected(true, at: .zero)
+        hear(-60, at: 1)
+        for number in 0..<1000 { take(Fleet.Sighting(strength: -90), from: "zzz \(number)", at: 2) }
+        take(Fleet.Sighting(strength: -30), from: "attic", at: 3)
+        #expect(claims(5))
+    }
+
     @Test mutating func `a pinned gateway has the device, however badly it hears it`() {
         begin(-60, owner: Fleet.Sighting(strength: -90, isPinned: true))
         #expect(!claims(10))

@@ -31,26 +31,17 @@ struct FleetWalkTests {
     }
 }
 
-/// A street with gateways every 10 m, and devices that walk along it and advertise each second.
+/// Gateways on a street, and devices that walk along it and advertise each second.
 struct Walk {
     private struct Gateway {
         var table: DeviceTable
-        let position: Double
         var isUp = true
     }
-    private struct Walker {
-        let id: Peripheral.ID
-        let entry: ListedDevice
-        var position: Double
-        var speed: Double
-        var owner: String?
-    }
-
     private var gateways: [Gateway]
     private var devices: [Walker]
+    private let street: Street
     private var random: SeededGenerator
     private var now: Duration = .zero
-    private let length: Double
     /// The sightings that the broker keeps for later subscribers, by device and gateway.
     private var retained: [String: [String: Fleet.Sighting?]] = [:]
     private var messages: [GatewayMessage] = []
@@ -64,42 +55,27 @@ struct Walk {
     private(set) var published = 0
     private(set) var delivered = 0
 
-    private static let reach = -88.0
-
     init(gateways count: Int, devices deviceCount: Int, seed: UInt64) {
         random = SeededGenerator(seed: seed)
-        length = Double(count) * 10
+        street = Street(gateways: count)
         gateways = (0..<count).map { number in
-            var configuration = GatewayConfiguration(id: Self.name(number))
+            var configuration = GatewayConfiguration(id: Street.name(number))
             configuration.isFleet = true
-            return Gateway(
-                table: DeviceTable(GatewayTopics(configuration), isFleet: true), position: Double(number) * 10 + 5)
+            return Gateway(table: DeviceTable(GatewayTopics(configuration), isFleet: true))
         }
-        devices = []
-        for number in 0..<deviceCount {
-            let digits = String(number, radix: 16)
-            let id = Peripheral.ID(
-                rawValue: "C4:7C:8D:00:" + "00\(digits)".suffix(4).uppercased().paired)
-            devices.append(
-                Walker(
-                    id: id, entry: ListedDevice(key: "device \(number)", match: .address(id)),
-                    position: Double.random(in: 0..<length, using: &random),
-                    speed: Double.random(in: -1.5...1.5, using: &random)))
-        }
+        devices = (0..<deviceCount).map { Walker($0, on: street, &random) }
         for index in gateways.indices {
             messages += gateways[index].table.setConnected(true, at: now)
             for other in 0..<count where other != index {
-                messages += gateways[index].table.setOnline(true, Self.name(other), at: now)
+                messages += gateways[index].table.setOnline(true, Street.name(other), at: now)
             }
         }
     }
 
-    private static func name(_ number: Int) -> String { "gateway-\(String(1000 + number).dropFirst())" }
-
     mutating func kill(_ number: Int) {
         gateways[number].isUp = false
         for index in gateways.indices where gateways[index].isUp {
-            messages += gateways[index].table.setOnline(false, Self.name(number), at: now)
+            messages += gateways[index].table.setOnline(false, Street.name(number), at: now)
         }
         deliver()
     }
@@ -109,9 +85,8 @@ struct Walk {
             now += .seconds(1)
             var isHeard: Set<Int> = []
             for device in devices.indices {
-                move(device)
-                let reached = hear(device)
-                if reached { isHeard.insert(device) }
+                devices[device].walk(street)
+                if hear(device) { isHeard.insert(device) }
             }
             deliver()
             for index in gateways.indices where gateways[index].isUp {
@@ -122,23 +97,14 @@ struct Walk {
         }
     }
 
-    private mutating func move(_ device: Int) {
-        devices[device].position += devices[device].speed
-        if !(0...length ~= devices[device].position) { devices[device].speed.negate() }
-    }
-
     /// Has the gateways in reach hear a device. Returns whether there is one.
     private mutating func hear(_ device: Int) -> Bool {
-        let walker = devices[device]
         var isHeard = false
         for index in gateways.indices where gateways[index].isUp {
-            let distance = max(abs(walker.position - gateways[index].position), 0.5)
-            // A path loss exponent of 3, as in houses, and the usual noise.
-            let strength = -55 - 30 * log10(distance) + Double.random(in: -4...4, using: &random)
-            guard strength > Self.reach else { continue }
+            guard let strength = street.strength(of: devices[device], at: index, &random) else { continue }
             isHeard = true
             messages += gateways[index].table.hear(
-                walker.id, walker.entry, Advertisement(rssi: Int(strength)), at: now)
+                devices[device].id, devices[device].entry, Advertisement(rssi: strength), at: now)
         }
         return isHeard
     }
@@ -204,13 +170,8 @@ struct Walk {
         let owners = gateways.indices.filter { gateways[$0].isUp && gateways[$0].table.isPublished(id) }
         if owners.count > 1 { duplicates += 1 }
         if owners.isEmpty, isHeard { gaps += 1 }
-        guard let owner = owners.first.map(Self.name), owner != devices[device].owner else { return }
+        guard let owner = owners.first.map(Street.name), owner != devices[device].owner else { return }
         if devices[device].owner != nil { handovers += 1 }
         devices[device].owner = owner
     }
-}
-
-extension StringProtocol {
-    /// Four digits as two pairs with a colon between them.
-    fileprivate var paired: String { "\(prefix(2)):\(dropFirst(2))" }
 }
