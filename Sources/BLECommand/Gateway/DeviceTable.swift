@@ -169,6 +169,7 @@ struct DeviceTable: Sendable {
         }
         if known == nil || isRenamed || ids != Set(device.fields.keys) {
             device.announced = now
+            if known == nil { messages += identity(id, device) }
             messages += announcement(id, device)
         }
         if !device.isAvailable {
@@ -209,7 +210,7 @@ struct DeviceTable: Sendable {
 
     private mutating func everything(of id: String, at now: Duration) -> [GatewayMessage] {
         guard var device = devices[id], isPublished(id) else { return [] }
-        var messages = announcement(id, device)
+        var messages = identity(id, device) + announcement(id, device)
         messages.append(availability(id, device))
         if device.isAvailable { messages.append(state(id, &device, at: now)) }
         devices[id] = device
@@ -242,7 +243,8 @@ struct DeviceTable: Sendable {
         let wasPublished = isPublished(id)
         fleet?.setOwner(owner, of: id)
         let messages = settle(id, at: now)
-        return wasPublished ? messages : everything(of: id, at: now) + messages
+        guard wasPublished else { return everything(of: id, at: now) + messages }
+        return isPublished(id) ? messages : messages + [GatewayMessage(topic: topics.own(id), payload: "")]
     }
 
     /// Takes the sighting of another gateway.
@@ -293,15 +295,16 @@ struct DeviceTable: Sendable {
         return GatewayMessage(topic: topics.origin(id), payload: origin.text)
     }
 
+    /// Whose device it is. In a fleet, its origin is a claim.
+    private func identity(_ id: String, _ device: Device) -> [GatewayMessage] {
+        let own = GatewayMessage(topic: topics.own(id), payload: device.entry.key)
+        return fleet == nil ? [origin(id, device), own] : [own]
+    }
+
     private func announcement(_ id: String, _ device: Device) -> [GatewayMessage] {
-        // In a fleet, an origin is a claim.
-        var messages = fleet == nil ? [origin(id, device)] : []
-        if let topic = topics.discovery(id) {
-            let announcement = HomeAssistant.announcement(
-                id, device.name, Array(device.fields.values), topics)
-            messages.append(GatewayMessage(topic: topic, payload: announcement.text))
-        }
-        return messages
+        guard let topic = topics.discovery(id) else { return [] }
+        let announcement = HomeAssistant.announcement(id, device.name, Array(device.fields.values), topics)
+        return [GatewayMessage(topic: topic, payload: announcement.text)]
     }
 
     private func availability(_ id: String, _ device: Device) -> GatewayMessage {
@@ -320,7 +323,10 @@ struct DeviceTable: Sendable {
 
     /// Returns the messages that remove a device from the broker.
     static func removal(of id: String, _ topics: GatewayTopics) -> [GatewayMessage] {
-        [topics.discovery(id), topics.values(id), topics.availability(id), topics.origin(id)].compactMap { topic in
+        let topics = [
+            topics.discovery(id), topics.values(id), topics.availability(id), topics.origin(id), topics.own(id),
+        ]
+        return topics.compactMap { topic in
             topic.map { GatewayMessage(topic: $0, payload: "") }
         }
     }

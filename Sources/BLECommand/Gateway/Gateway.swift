@@ -19,8 +19,8 @@ final class Gateway: Sendable {
     private let state: Mutex<State>
     /// Tells that a change waits.
     private let (waiting, waits) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// The devices that were heard for the first time, in a fleet.
-    private let (new, news) = AsyncStream.makeStream(of: String.self)
+    /// The topics about devices that are subscribed to when something about the device is known.
+    private let (topicsWanted, wantTopic) = AsyncStream.makeStream(of: String.self)
 
     private struct State {
         var table: DeviceTable
@@ -87,7 +87,10 @@ final class Gateway: Sendable {
         let isWaiting = state.withLock { state in
             for message in change(&state.table, elapsed()) { broker.publish(message) }
             let consequences = state.table.takeConsequences()
-            for device in consequences.new { news.yield(device) }
+            for device in consequences.new {
+                wantTopic.yield(topics.sightings(device))
+                wantTopic.yield(topics.origin(device))
+            }
             for (device, isAllowed) in consequences.links { state.links[device]?.yield(isAllowed) }
             return state.table.isWaiting
         }
@@ -226,15 +229,13 @@ final class Gateway: Sendable {
 
     private func followBroker() async {
         broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
-        var filters = ["\(topics.prefix)/device/+/command", "\(topics.prefix)/device/+/origin"]
+        var filters = ["\(topics.prefix)/device/+/command", topics.own("+")]
         if let topic = topics.homeAssistantState { filters.append(topic) }
         if configuration.isFleet { filters.append(topics.states) }
         await broker.subscribe(filters)
         await withDiscardingTaskGroup { group in
             group.addTask { await self.takeMessages() }
-            group.addTask {
-                for await device in self.new { await self.broker.subscribe([self.topics.sightings(device)]) }
-            }
+            group.addTask { await self.subscribeToDevices() }
             for await event in broker.events() {
                 switch event {
                 case .connected:
@@ -251,6 +252,17 @@ final class Gateway: Sendable {
         }
     }
 
+    /// The maximum number of topics about devices: the broker may have those of strangers.
+    private static let topicLimit = 20_000
+
+    private func subscribeToDevices() async {
+        var subscribed: Set<String> = []
+        if configuration.isFleet { for device in list.devices { wantTopic.yield(topics.origin(device)) } }
+        for await topic in topicsWanted where subscribed.count < Self.topicLimit && subscribed.insert(topic).inserted {
+            await broker.subscribe([topic])
+        }
+    }
+
     private func takeMessages() async {
         await withDiscardingTaskGroup { group in
             for await message in broker.messages() {
@@ -260,6 +272,9 @@ final class Gateway: Sendable {
                     takeOrigin(message, device)
                 } else if let device = topics.device(in: message.topic, "command") {
                     takeCommand(message, device, &group)
+                } else if let device = topics.own(in: message.topic) {
+                    // Its origin tells whether this gateway still publishes it.
+                    if message.isRetained { wantTopic.yield(topics.origin(device)) }
                 } else if let (device, other) = topics.sighting(in: message.topic) {
                     let sighting = Fleet.Sighting(message.payload)
                     publish { $0.take(sighting, of: device, from: other, at: $1) }

@@ -76,6 +76,9 @@ struct DeviceList: Sendable {
         entries = Dictionary(devices.map { ($0.match, $0) }) { first, _ in first }
     }
 
+    /// The devices whose addresses are listed.
+    var devices: some Collection<String> { addresses.keys }
+
     /// Returns the peripheral of a device whose address is listed.
     func peripheral(_ device: String) -> Peripheral.ID? { addresses[device] }
 

@@ -43,6 +43,8 @@ struct GatewayTopics: Sendable {
     func seen(_ device: String) -> String { "\(prefix)/seen/\(device)/\(gateway)" }
     /// How all gateways hear a device.
     func sightings(_ device: String) -> String { "\(prefix)/seen/\(device)/+" }
+    /// The entry of a device that this gateway publishes, by which it knows later what it has published.
+    func own(_ device: String) -> String { "\(prefix)/gateway/\(gateway)/device/\(device)" }
     /// The states of all gateways.
     var states: String { "\(prefix)/gateway/+/state" }
 
@@ -73,6 +75,14 @@ struct GatewayTopics: Sendable {
 
     /// Returns the gateway in a topic such as `ble/gateway/kitchen/state`. Nil for another topic.
     func gateway(in topic: String) -> String? { level(of: topic, after: "gateway", before: "state") }
+
+    /// Returns the device in a topic that says that this gateway publishes it. Nil for another topic.
+    func own(in topic: String) -> String? {
+        let start = own("")
+        guard topic.hasPrefix(start), topic.utf8.count > start.utf8.count else { return nil }
+        let device = topic.dropFirst(start.count)
+        return device.contains("/") ? nil : String(device)
+    }
 
     /// Returns the device and the gateway in a topic such as `ble/seen/c47c8d000001/kitchen`. Nil for another topic.
     func sighting(in topic: String) -> (device: String, gateway: String)? {

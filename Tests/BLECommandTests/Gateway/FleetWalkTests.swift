@@ -44,6 +44,7 @@ struct Walk {
     private var now: Duration = .zero
     /// The sightings that the broker keeps for later subscribers, by device and gateway.
     private var retained: [String: [String: Fleet.Sighting?]] = [:]
+    private var origins: [String: String] = [:]
     private var messages: [GatewayMessage] = []
 
     /// The seconds in which a device that some gateway hears has no owner, and those in which it has several.
@@ -116,18 +117,20 @@ struct Walk {
             let batch = messages
             messages = []
             for index in gateways.indices where gateways[index].isUp {
-                // A gateway subscribes to the sightings of the devices that it hears.
+                // A gateway subscribes to what others tell of the devices that it hears.
                 for device in gateways[index].table.takeConsequences().new {
                     for (other, sighting) in retained[device] ?? [:] {
                         take(.sighting(device, other, sighting), index)
                     }
+                    if let owner = origins[device] { take(.origin(device, owner), index) }
                 }
             }
             for message in batch {
                 published += 1
                 guard let content = Content(message, topics) else { continue }
-                if case .sighting(let device, let other, let sighting) = content {
-                    retained[device, default: [:]][other] = sighting
+                switch content {
+                case .sighting(let device, let other, let sighting): retained[device, default: [:]][other] = sighting
+                case .origin(let device, let owner): origins[device] = owner
                 }
                 for index in gateways.indices where gateways[index].isUp { take(content, index) }
             }
@@ -156,6 +159,7 @@ struct Walk {
     private mutating func take(_ content: Content, _ index: Int) {
         switch content {
         case .origin(let device, let owner):
+            guard gateways[index].table.peripheral(device) != nil else { return }
             delivered += 1
             messages += gateways[index].table.setOwner(owner, of: device, at: now)
         case .sighting(let device, let other, let sighting):

@@ -119,6 +119,18 @@ struct GatewayTests {
         }
     }
 
+    @Test func `what the gateway has published is found below its own topic`() async throws {
+        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
+            _ = await world.radio.add(try Self.thermometer(4))
+            await world.clock.run(for: .seconds(30))
+            #expect(broker.retained["ble/gateway/kitchen/device/c47c8d000001"] == "freezer")
+            broker.send(
+                ReceivedMessage(topic: "ble/gateway/kitchen/device/a1", payload: Array("gone".utf8), isRetained: true))
+            await until { broker.filters.contains("ble/device/a1/origin") }
+            #expect(!broker.filters.contains("ble/device/+/origin"))
+        }
+    }
+
     @Test func `a device whose entry is gone is removed, and that of another gateway is not`() async throws {
         try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
             for (device, gateway, entry) in [
@@ -136,7 +148,7 @@ struct GatewayTests {
             #expect(
                 removed == [
                     "homeassistant/device/ble_a1/config", "ble/device/a1/state", "ble/device/a1/availability",
-                    "ble/device/a1/origin",
+                    "ble/device/a1/origin", "ble/gateway/kitchen/device/a1",
                 ])
         }
     }
