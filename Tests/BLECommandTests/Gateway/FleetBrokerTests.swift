@@ -8,16 +8,16 @@
 
     @testable import BLECommand
 
+    private let size = (ProcessInfo.processInfo.environment["BLE_FLEET"] ?? "").split(separator: "x").compactMap {
+        Int($0)
+    }
+
     /// Gateways on a street, with Debian's mosquitto in real time. By hand, because it needs an idle machine:
     /// `BLE_FLEET=50x2000x120` for 50 gateways, 2,000 devices and 120 s. It prints what was counted.
-    @Suite(.enabled(if: FleetBrokerTests.size.count == 3))
+    @Suite(.enabled(if: size.count == 3))
     struct FleetBrokerTests {
-        static let size = (ProcessInfo.processInfo.environment["BLE_FLEET"] ?? "").split(separator: "x").compactMap {
-            Int($0)
-        }
-
         @Test func `devices walk past gateways on a real broker`() async throws {
-            let (count, deviceCount, seconds) = (Self.size[0], Self.size[1], Self.size[2])
+            let (count, deviceCount, seconds) = (size[0], size[1], size[2])
             let broker = try TestBroker(port: try TestBroker.freePort())
             let street = Street(gateways: count)
             var random = SeededGenerator(seed: 1)
