@@ -27,6 +27,8 @@ final class Gateway: Sendable {
         var central: Central?
         /// The commands that wait or run, by device. Those of one device are performed in order.
         var commands: [String: [ReceivedMessage]] = [:]
+        /// The number of commands that subscribe, by device. They run beside the others.
+        var subscriptions: [String: Int] = [:]
         /// Whether everything will be published because Home Assistant has started.
         var isRepublishing = false
         /// Tells whether there may be a link to a device, in a fleet.
@@ -337,6 +339,9 @@ final class Gateway: Sendable {
         guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device),
             state.withLock({ $0.table.performsCommands(device) })
         else { return }
+        if (try? DeviceCommand(message.payload))?.isSubscription == true {
+            return takeSubscription(message, device, id, &group)
+        }
         let place = state.withLock { state -> Int? in
             guard state.commands.count < Self.commandedDeviceLimit || state.commands[device] != nil,
                 state.commands[device, default: []].count < Self.commandLimit
@@ -351,7 +356,7 @@ final class Gateway: Sendable {
         group.addTask {
             var next: ReceivedMessage? = message
             while let message = next {
-                self.answer(message, device, await self.perform(message, on: id))
+                self.answer(message, device, await self.perform(message, on: id, of: device))
                 next = self.state.withLock { state in
                     state.commands[device]?.removeFirst()
                     if state.commands[device]?.isEmpty == true { state.commands[device] = nil }
@@ -361,13 +366,42 @@ final class Gateway: Sendable {
         }
     }
 
-    private func perform(_ message: ReceivedMessage, on id: Peripheral.ID) async -> Result<[String: JSON], BLEError> {
+    /// Takes a command that goes on for some time, while others for its device are performed.
+    private func takeSubscription(
+        _ message: ReceivedMessage, _ device: String, _ id: Peripheral.ID, _ group: inout DiscardingTaskGroup
+    ) {
+        let hasRoom = state.withLock { state in
+            guard state.subscriptions.count < Self.commandedDeviceLimit || state.subscriptions[device] != nil,
+                state.subscriptions[device, default: 0] < Self.commandLimit
+            else { return false }
+            state.subscriptions[device, default: 0] += 1
+            return true
+        }
+        guard hasRoom else {
+            return answer(message, device, .failure(BLEError(.busy, "too many subscriptions run")))
+        }
+        group.addTask {
+            self.answer(message, device, await self.perform(message, on: id, of: device))
+            self.state.withLock { state in
+                let rest = state.subscriptions[device, default: 1] - 1
+                state.subscriptions[device] = rest == 0 ? nil : rest
+            }
+        }
+    }
+
+    private func perform(_ message: ReceivedMessage, on id: Peripheral.ID, of device: String) async
+        -> Result<[String: JSON], BLEError>
+    {
         do {
             let command = try DeviceCommand(message.payload)
             guard let central = state.withLock({ $0.central }) else {
                 throw BLEError(.bluetoothUnavailable, "Bluetooth is not available yet")
             }
-            return .success(try await central.peripheral(id).withConnection { try await command.perform(on: $0) })
+            let clock = clock
+            return .success(
+                try await central.peripheral(id).withConnection { peripheral in
+                    try await command.perform(on: peripheral, clock: clock) { self.answer(message, device, $0) }
+                })
         } catch {
             return .failure(error as? BLEError ?? BLEError(.failed, "\(error)"))
         }
@@ -387,6 +421,11 @@ final class Gateway: Sendable {
         case .failure(let error):
             object = ["ok": false, "error": .string("\(error.code)"), "message": .string(error.message)]
         }
+        answer(message, device, object)
+    }
+
+    private func answer(_ message: ReceivedMessage, _ device: String, _ content: [String: JSON]) {
+        var object = content
         if let id = DeviceCommand.id(message.payload) { object["id"] = .string(id) }
         let wanted = message.responseTopic.flatMap { topics.isOwn($0) ? nil : $0 }
         broker.publish(

@@ -191,6 +191,8 @@ struct GatewayTests {
         (#"{"read": "2a19", "write": "2a19"}"#, "c47c8d000001", "invalidArgument"),
         (#"{"read": "2a19", "value": "00"}"#, "c47c8d000001", "invalidArgument"),
         (#"{"write": "2a19"}"#, "c47c8d000001", "invalidArgument"),
+        (#"{"subscribe": "2a19", "seconds": 0}"#, "c47c8d000001", "invalidArgument"),
+        (#"{"read": "2a19", "seconds": 1}"#, "c47c8d000001", "invalidArgument"),
         (#"{"reed": "2a19"}"#, "c47c8d000001", "invalidArgument"),
         (#"{"read": "2a19"}"#, "unknown", nil),
     ])
@@ -211,6 +213,23 @@ struct GatewayTests {
             try await asTimePasses { answers().count == 1 }
             await world.clock.run(for: .seconds(60))
             #expect(answers().count == 1)
+        }
+    }
+
+    @Test func `a subscription sends values while another command is performed, and ends`() async throws {
+        let strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+        let device = GatewayTopics.device(strap.id)
+        try await withGateway([ListedDevice(key: "strap", match: .address(strap.id))]) {
+            command(#"{"id": "s", "subscribe": "2a37", "seconds": 30}"#, device: device)
+            try await asTimePasses { answers().count == 3 }
+            command(#"{"id": "r", "read": "2a19"}"#, device: device)
+            try await asTimePasses { answers().contains { $0.payload.contains(#""id":"r","ok":true"#) } }
+            try await asTimePasses { answers().last?.payload == #"{"id":"s","ok":true}"# }
+            let values = answers().filter { $0.payload.contains(#""heart_rate_measurement_heart_rate":72"#) }
+            #expect(values.count >= 25)
+            #expect(values.allSatisfy { $0.payload.contains(#""id":"s""#) && !$0.payload.contains("ok") })
+            await world.clock.run(for: .seconds(5))
+            #expect(await strap.isConnected == false)
         }
     }
 

@@ -59,7 +59,7 @@ import Testing
         await radio.addAdapter("hci1")
         try await host.withServed(definition) { served in
             var centrals: [Central] = []
-            var subscriptions: [BoundedStream<UInt8>] = []
+            var subscriptions: [NotificationStream<UInt8>] = []
             for adapter in ["hci0", "hci1"] {
                 let central = try await Central(
                     backend: .simulated(radio, adapter: adapter), configuration: .quiet(clock: clock))
