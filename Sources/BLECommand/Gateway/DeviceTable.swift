@@ -251,7 +251,11 @@ struct DeviceTable: Sendable {
     mutating func take(_ sighting: Fleet.Sighting?, of id: String, from other: String, at now: Duration)
         -> [GatewayMessage]
     {
-        fleet?.take(sighting, of: id, from: other, at: now)
+        if fleet?.take(sighting, of: id, from: other, at: now) == true, isPublished(id) {
+            // After a loss of the broker, that gateway may have sent a state of the time before.
+            devices[id]?.hasChanged = true
+            isWaiting = true
+        }
         return settle(id, at: now)
     }
 

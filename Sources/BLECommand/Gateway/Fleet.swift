@@ -121,11 +121,13 @@ struct Fleet: Sendable {
         devices[id]?.isBetterSince = nil
     }
 
-    /// Takes the sighting of another gateway. Nil if it has none any longer.
-    mutating func take(_ sighting: Sighting?, of id: String, from other: String, at now: Duration) {
-        guard other != gateway, let others = devices[id]?.others else { return }
-        guard others[other] != nil || others.count < Self.maximumSightings else { return }
+    /// Takes the sighting of another gateway. Nil if it has none any longer. Returns whether that gateway had none.
+    @discardableResult
+    mutating func take(_ sighting: Sighting?, of id: String, from other: String, at now: Duration) -> Bool {
+        guard other != gateway, let others = devices[id]?.others else { return false }
+        guard others[other] != nil || others.count < Self.maximumSightings else { return false }
         devices[id]?.others[other] = sighting.map { ($0, now) }
+        return others[other] == nil && sighting != nil
     }
 
     // MARK: What this gateway hears
