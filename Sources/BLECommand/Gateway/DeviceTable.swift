@@ -68,8 +68,8 @@ struct DeviceTable: Sendable {
 
     /// What follows from changes besides messages, in a fleet.
     struct Consequences: Sendable {
-        /// The devices that were heard for the first time.
-        var new: [String] = []
+        /// The devices about which the gateway is to listen to others, or no longer.
+        var followed: [(device: String, isFollowed: Bool)] = []
         /// The devices to which a link may begin, or must end.
         var links: [(device: String, isAllowed: Bool)] = []
     }
@@ -100,9 +100,7 @@ struct DeviceTable: Sendable {
         let id = GatewayTopics.device(peripheral)
         guard fleet != nil, devices[id] != nil else { return messages }
         let isPinned = entry.gateway == topics.gateway
-        if fleet?.hear(id, strength: advertisement.rssi, isPinned: isPinned, at: now) == true {
-            consequences.new.append(id)
-        }
+        fleet?.hear(id, strength: advertisement.rssi, isPinned: isPinned, at: now)
         return messages + settle(id, at: now)
     }
 
@@ -192,6 +190,8 @@ struct DeviceTable: Sendable {
                 if isPublished(id) { messages.append(availability(id, device)) }
                 devices[id] = device
             } else if device.isAvailable, device.isDue(at: now), isPublished(id) {
+                // The former owner may have said otherwise at the same time.
+                if fleet != nil, !device.hasChanged { messages.append(availability(id, device)) }
                 messages.append(state(id, &device, at: now))
                 devices[id] = device
             }
@@ -231,17 +231,16 @@ struct DeviceTable: Sendable {
         return isConnected ? everything(at: now) : []
     }
 
-    /// Takes the state of another gateway. Its devices are taken over when it has gone.
-    mutating func setOnline(_ isOnline: Bool, _ other: String, at now: Duration) -> [GatewayMessage] {
-        fleet?.setOnline(isOnline, other)
-        return isOnline ? [] : devices.keys.sorted().flatMap { settle($0, at: now) }
+    /// Takes the state of another gateway. Its devices are taken over some seconds after it has gone.
+    mutating func setOnline(_ isOnline: Bool, _ other: String, at now: Duration) {
+        fleet?.setOnline(isOnline, other, at: now)
     }
 
     /// Takes a claim. Nil if the device was removed from the broker.
     mutating func setOwner(_ owner: String?, of id: String, at now: Duration) -> [GatewayMessage] {
         guard fleet != nil else { return [] }
         let wasPublished = isPublished(id)
-        fleet?.setOwner(owner, of: id)
+        fleet?.setOwner(owner, of: id, at: now)
         let messages = settle(id, at: now)
         guard wasPublished else { return everything(of: id, at: now) + messages }
         return isPublished(id) ? messages : messages + [GatewayMessage(topic: topics.own(id), payload: "")]
@@ -264,7 +263,10 @@ struct DeviceTable: Sendable {
     }
 
     /// Whether this gateway performs the commands for a device.
-    func performsCommands(_ id: String) -> Bool { fleet?.performsCommands(id) ?? true }
+    func performsCommands(_ id: String, at now: Duration) -> Bool { fleet?.performsCommands(id, at: now) ?? true }
+
+    /// Whether there may be a link to a device.
+    func mayLink(_ id: String, at now: Duration) -> Bool { fleet?.mayLink(id, at: now) ?? true }
 
     /// Whether this gateway publishes a device.
     func isPublished(_ id: String) -> Bool { fleet?.publishes(id) ?? true }
@@ -277,8 +279,10 @@ struct DeviceTable: Sendable {
         var messages: [GatewayMessage] = []
         if let sighting = fleet.dueSighting(id, at: now) {
             messages.append(
-                GatewayMessage(topic: topics.seen(id), payload: sighting.json.text, expiry: sighting.expiry))
+                GatewayMessage(
+                    topic: topics.seen(id), payload: sighting.json.text, expiry: sighting.expiry, isRepeated: true))
         }
+        if let isFollowed = fleet.follows(id, at: now) { consequences.followed.append((id, isFollowed)) }
         if fleet.claims(id, at: now) { messages.append(origin(id, device)) }
         if !device.entry.values.isEmpty {
             let isAllowed = fleet.mayLink(id, at: now)

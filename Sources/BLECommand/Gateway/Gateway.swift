@@ -19,8 +19,8 @@ final class Gateway: Sendable {
     private let state: Mutex<State>
     /// Tells that a change waits.
     private let (waiting, waits) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// The topics about devices that are subscribed to when something about the device is known.
-    private let (topicsWanted, wantTopic) = AsyncStream.makeStream(of: String.self)
+    /// The topics about devices to listen to from now on, or no longer.
+    private let (interests, interest) = AsyncStream.makeStream(of: (topic: String, isWanted: Bool).self)
 
     private struct State {
         var table: DeviceTable
@@ -31,6 +31,8 @@ final class Gateway: Sendable {
         var subscriptions: [String: Int] = [:]
         /// Whether everything will be published because Home Assistant has started.
         var isRepublishing = false
+        /// The devices that this gateway has published before, until their origins are known.
+        var leftovers: Set<String> = []
         /// Tells whether there may be a link to a device, in a fleet.
         var links: [String: AsyncStream<Bool>.Continuation] = [:]
     }
@@ -89,9 +91,9 @@ final class Gateway: Sendable {
         let isWaiting = state.withLock { state in
             for message in change(&state.table, elapsed()) { broker.publish(message) }
             let consequences = state.table.takeConsequences()
-            for device in consequences.new {
-                wantTopic.yield(topics.sightings(device))
-                wantTopic.yield(topics.origin(device))
+            for (device, isFollowed) in consequences.followed {
+                interest.yield((topics.sightings(device), isFollowed))
+                interest.yield((topics.origin(device), isFollowed))
             }
             for (device, isAllowed) in consequences.links { state.links[device]?.yield(isAllowed) }
             return state.table.isWaiting
@@ -172,12 +174,13 @@ final class Gateway: Sendable {
     /// Maintains a link, in a fleet only while this gateway owns the device.
     private func followWhileAllowed(_ peripheral: Peripheral, _ device: ListedDevice) async throws {
         guard configuration.isFleet else { return try await follow(peripheral, device) }
-        let isPaired = (try? await peripheral.isPaired) ?? false
+        let id = GatewayTopics.device(peripheral.id)
         let (changes, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { state in
-            state.links[GatewayTopics.device(peripheral.id)] = continuation
-            state.table.setBonded(isPaired, peripheral.id)
+            state.links[id] = continuation
+            continuation.yield(state.table.mayLink(id, at: elapsed()))
         }
+        await noteBond(of: peripheral)
         for await isAllowed in changes where isAllowed {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await self.follow(peripheral, device) }
@@ -186,11 +189,21 @@ final class Gateway: Sendable {
                 try await group.next()
             }
             try Task.checkCancellation()
-            publish { $0.setConnected(false, peripheral.id, device, at: $1) }
             try await peripheral.setConnectionPolicy(.manual)
-            try? await peripheral.disconnect()
+            do {
+                try await peripheral.disconnect()
+            } catch {
+                note("\(device.key): the link for another gateway could not be ended: \(error.message)")
+            }
+            publish { $0.setConnected(false, peripheral.id, device, at: $1) }
         }
         try Task.checkCancellation()
+    }
+
+    /// A gateway whose machine is bonded with a device is preferred.
+    private func noteBond(of peripheral: Peripheral) async {
+        guard configuration.isFleet, let isPaired = try? await peripheral.isPaired else { return }
+        state.withLock { $0.table.setBonded(isPaired, peripheral.id) }
     }
 
     /// Maintains a link, and publishes its values.
@@ -201,6 +214,7 @@ final class Gateway: Sendable {
                 for try await state in await peripheral.connectionStates() {
                     let isConnected = state == .connected
                     self.publish { $0.setConnected(isConnected, peripheral.id, device, at: $1) }
+                    if isConnected { await self.noteBond(of: peripheral) }
                 }
             }
             group.addTask {
@@ -236,18 +250,18 @@ final class Gateway: Sendable {
         if configuration.isFleet { filters.append(topics.states) }
         await broker.subscribe(filters)
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.takeMessages() }
-            group.addTask { await self.subscribeToDevices() }
+            group.addTask { await self.followInterests() }
+            // In one order: what a connection brings belongs to that connection.
             for await event in broker.events() {
                 switch event {
                 case .connected:
-                    note("connected to the broker")
                     broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
                     publish { $0.setConnected(true, at: $1) }
+                    note("connected to the broker")
                 case .disconnected(let reason):
-                    note("no connection to the broker: \(reason)")
                     publish { $0.setConnected(false, at: $1) }
-                case .refused(let topic, let reason): note("\(topic.excerpt): \(reason)")
+                    note("no connection to the broker: \(reason)")
+                case .message(let message): take(message, &group)
                 }
             }
             group.cancelAll()
@@ -255,37 +269,47 @@ final class Gateway: Sendable {
     }
 
     /// The maximum number of topics about devices: the broker may have those of strangers.
-    private static let topicLimit = 20_000
+    private static let topicLimit = 50_000
 
-    private func subscribeToDevices() async {
-        var subscribed: Set<String> = []
-        if configuration.isFleet { for device in list.devices { wantTopic.yield(topics.origin(device)) } }
-        for await topic in topicsWanted where subscribed.count < Self.topicLimit && subscribed.insert(topic).inserted {
-            await broker.subscribe([topic])
+    private func followInterests() async {
+        // Those of the list are always listened to: their commands are known without a sighting.
+        let listed = Set(configuration.isFleet ? list.devices.map(topics.origin) : [])
+        await broker.subscribe(listed.sorted())
+        var subscribed = listed
+        for await (topic, isWanted) in interests {
+            if isWanted {
+                guard subscribed.count < Self.topicLimit, subscribed.insert(topic).inserted else { continue }
+                await broker.subscribe([topic])
+            } else if !listed.contains(topic), subscribed.remove(topic) != nil {
+                await broker.unsubscribe([topic])
+            }
         }
     }
 
-    private func takeMessages() async {
-        await withDiscardingTaskGroup { group in
-            for await message in broker.messages() {
-                if message.topic == topics.homeAssistantState {
-                    republish(message, &group)
-                } else if let device = topics.device(in: message.topic, "origin") {
-                    takeOrigin(message, device)
-                } else if let device = topics.device(in: message.topic, "command") {
-                    takeCommand(message, device, &group)
-                } else if let device = topics.own(in: message.topic) {
-                    // Its origin tells whether this gateway still publishes it.
-                    if message.isRetained { wantTopic.yield(topics.origin(device)) }
-                } else if let (device, other) = topics.sighting(in: message.topic) {
-                    let sighting = Fleet.Sighting(message.payload)
-                    publish { $0.take(sighting, of: device, from: other, at: $1) }
-                } else if let other = topics.gateway(in: message.topic) {
-                    let isOnline = message.payload == Array("online".utf8)
-                    publish { $0.setOnline(isOnline, other, at: $1) }
-                }
+    private func take(_ message: ReceivedMessage, _ group: inout DiscardingTaskGroup) {
+        if message.topic == topics.homeAssistantState {
+            republish(message, &group)
+        } else if let device = topics.device(in: message.topic, "origin") {
+            takeOrigin(message, device)
+        } else if let device = topics.device(in: message.topic, "command") {
+            takeCommand(message, device, &group)
+        } else if let device = topics.own(in: message.topic) {
+            // Its origin tells whether this gateway still publishes it.
+            guard message.isRetained, !message.payload.isEmpty else { return }
+            state.withLock { state in
+                if state.leftovers.count < Self.topicLimit { state.leftovers.insert(device) }
             }
-            group.cancelAll()
+            interest.yield((topics.origin(device), true))
+        } else if let (device, other) = topics.sighting(in: message.topic) {
+            let sighting = Fleet.Sighting(message.payload)
+            publish { $0.take(sighting, of: device, from: other, at: $1) }
+        } else if let other = topics.gateway(in: message.topic) {
+            let isOnline = message.payload == Array("online".utf8)
+            state.withLock { $0.table.setOnline(isOnline, other, at: elapsed()) }
+            // The will of an earlier connection.
+            if other == topics.gateway, !isOnline {
+                broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
+            }
         }
     }
 
@@ -311,9 +335,16 @@ final class Gateway: Sendable {
     /// Removes a device that this gateway has published for an entry that it no longer has. One that was not heard
     /// since the start is unavailable.
     private func takeOrigin(_ message: ReceivedMessage, _ device: String) {
-        let origin = origin(message.payload)
-        publish { $0.setOwner(origin?.gateway, of: device, at: $1) }
-        guard message.isRetained, let origin, origin.gateway == topics.gateway else { return }
+        guard !message.payload.isEmpty else { return publish { $0.setOwner(nil, of: device, at: $1) } }
+        guard let origin = origin(message.payload) else { return }
+        publish { $0.setOwner(origin.gateway, of: device, at: $1) }
+        let isLeftover = state.withLock { $0.leftovers.remove(device) != nil }
+        guard message.isRetained else { return }
+        guard origin.gateway == topics.gateway else {
+            // Another one has taken it over while this gateway was away.
+            if isLeftover { broker.publish(GatewayMessage(topic: topics.own(device), payload: "")) }
+            return
+        }
         let key = origin.entry
         if list.peripheral(device) != nil || list.all.contains(where: { $0.key == key }) {
             publish { table, _ in table.missing(device) }
@@ -337,7 +368,7 @@ final class Gateway: Sendable {
         // A retained command would be performed again after each connection. A device that is not listed here may be
         // that of another gateway.
         guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device),
-            state.withLock({ $0.table.performsCommands(device) })
+            state.withLock({ $0.table.performsCommands(device, at: elapsed()) })
         else { return }
         if (try? DeviceCommand(message.payload))?.isSubscription == true {
             return takeSubscription(message, device, id, &group)

@@ -2,11 +2,9 @@ import BLE
 
 /// What a gateway needs of an MQTT broker.
 protocol GatewayBroker: Sendable {
-    /// The changes of the connection, in order. For one reader, with which the broker is first connected to.
+    /// The changes of the connection and the messages, in order. For one reader, with which the broker is first
+    /// connected to. What is dropped because the reader is too slow, the broker sends again on another connection.
     func events() -> AsyncStream<BrokerEvent>
-
-    /// The messages. For one reader; the newest are dropped if it is too slow.
-    func messages() -> AsyncStream<ReceivedMessage>
 
     /// Sends a message, or keeps it until there is a connection. Of retained messages of one topic, only the last is
     /// kept.
@@ -14,6 +12,9 @@ protocol GatewayBroker: Sendable {
 
     /// Asks for the messages of topics, now and on each later connection.
     func subscribe(_ filters: [String]) async
+
+    /// Ends subscriptions.
+    func unsubscribe(_ filters: [String]) async
 
     /// Sends what is kept, within some seconds, and ends the connection.
     func shutDown() async
@@ -23,6 +24,5 @@ enum BrokerEvent: Sendable {
     case connected
     /// The broker is not reached, or no longer. A new connection is tried by itself.
     case disconnected(reason: String)
-    /// A message or a subscription is not possible.
-    case refused(topic: String, reason: String)
+    case message(ReceivedMessage)
 }

@@ -59,6 +59,7 @@ enum GatewayFile {
     }
 
     private static func device(_ key: String, _ entry: Entry) throws -> ListedDevice {
+        guard key.utf8.count <= 200 else { throw entry.mistake("a name of more than 200 bytes") }
         let object = try object(entry, "device")
         var matches: [ListedDevice.Match] = []
         if let address = object["address"] { matches.append(.address(try Self.address(address))) }

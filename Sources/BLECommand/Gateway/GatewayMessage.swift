@@ -9,6 +9,8 @@ struct GatewayMessage: Equatable, Sendable {
     var isRetained = true
     /// How long the broker keeps it. Nil for no limit.
     var expiry: Duration?
+    /// Whether it is said again soon, so that its loss does not matter.
+    var isRepeated = false
     /// The data by which the sender of a command recognizes the answer.
     var correlation: [UInt8]?
 }

@@ -3,44 +3,40 @@
     import Logging
     import Loop
     import MQTT
-    import Synchronization
 
     /// A gateway's broker, reached through MQTT.
     final class MQTTBroker: GatewayBroker {
         private let client: MQTTClient
-        private let stream: AsyncStream<BrokerEvent>
-        private let continuation: AsyncStream<BrokerEvent>.Continuation
-        private let received: AsyncStream<ReceivedMessage>
-        private let receive: AsyncStream<ReceivedMessage>.Continuation
-        /// The number of messages that wait for the reader. In a fleet, each connection begins with one for each device
-        /// that the broker knows.
+        /// The number of unread events. In a fleet, each connection begins with several for each device.
         private let capacity: Int
+        /// Tells people what is not possible.
+        private let note: @Sendable (String) -> Void
         /// Messages on their way to the client, whose queue is bounded.
         private let outgoing: AsyncStream<GatewayMessage>.Continuation
         private let sender: Task<Void, Never>
-        private let readers = Mutex<[Task<Void, Never>]>([])
 
         /// Creates a broker, which is connected to when its events are first asked for.
         ///
         /// Throws `invalidArgument` for what no broker can accept.
-        init(_ configuration: GatewayConfiguration, logger: Logger) throws(BLEError) {
+        init(
+            _ configuration: GatewayConfiguration, logger: Logger, note: @escaping @Sendable (String) -> Void
+        ) throws(BLEError) {
             do throws(MQTTError) {
                 client = try MQTTClient(Self.settings(configuration), on: EventLoop(name: "mqtt"), logger: logger)
             } catch {
                 throw BLEError(.invalidArgument, error.message)
             }
-            capacity = configuration.isFleet ? 20_000 : 1000
-            (received, receive) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(capacity))
-            (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+            capacity = configuration.isFleet ? 50_000 : 1000
+            self.note = note
             let (messages, outgoing) = AsyncStream.makeStream(of: GatewayMessage.self)
             self.outgoing = outgoing
-            sender = Task { [client, continuation] in
+            sender = Task { [client] in
                 for await message in messages {
                     do throws(MQTTError) {
                         try await Self.send(message, client)
                     } catch {
                         // A command may name a topic for its result that is none.
-                        continuation.yield(.refused(topic: message.topic, reason: error.message))
+                        note("\(message.topic.excerpt): \(error.message)")
                     }
                 }
             }
@@ -58,55 +54,79 @@
             // The longest command is smaller.
             settings.maximumPacket = 16 << 10
             settings.will = MQTTClient.Will(offline)
+            // What a gateway of a fleet had to say when it lost the broker, another one may have said better since.
+            settings.keepsQueue = !configuration.isFleet
             return settings
         }
 
         func events() -> AsyncStream<BrokerEvent> {
-            let states = Task { [client, continuation] in
+            let reading = Task { [client, capacity] in
+                let events = await client.events(capacity: capacity)
                 await client.start()
-                do {
-                    for try await state in await client.states() {
-                        switch state {
-                        case .connected: continuation.yield(.connected)
-                        case .disconnected(let error, _): continuation.yield(.disconnected(reason: error.message))
-                        case .idle, .connecting: break
-                        }
-                    }
-                } catch {}
-                continuation.finish()
+                return events
             }
-            readers.withLock { $0.append(states) }
-            return stream
+            let reader = Reader(reading)
+            return AsyncStream { [client, note] in
+                while let event = await reader.next() {
+                    if await reader.hasDropped() {
+                        note("more messages than this gateway can read: it begins another connection")
+                        await client.reconnect()
+                    }
+                    switch event {
+                    case .message(let message):
+                        return .message(
+                            ReceivedMessage(
+                                topic: message.topic, payload: message.payload, isRetained: message.retain,
+                                responseTopic: message.responseTopic, correlation: message.correlationData))
+                    case .state(.connected): return .connected
+                    case .state(.disconnected(let error, _)): return .disconnected(reason: error.message)
+                    case .state(.idle), .state(.connecting): continue
+                    }
+                }
+                return nil
+            }
         }
 
-        func messages() -> AsyncStream<ReceivedMessage> { received }
+        /// The only reader of a client's events.
+        private actor Reader {
+            private let reading: Task<BoundedStream<MQTTClient.Event>, Never>
+            private var stream: BoundedStream<MQTTClient.Event>?
+            private var dropped = 0
+
+            init(_ reading: Task<BoundedStream<MQTTClient.Event>, Never>) { self.reading = reading }
+
+            func next() async -> MQTTClient.Event? {
+                if stream == nil { stream = await reading.value }
+                var iterator = stream?.makeAsyncIterator()
+                return try? await iterator?.next()
+            }
+
+            /// Whether events were dropped since it was last asked.
+            func hasDropped() -> Bool {
+                let count = stream?.droppedCount ?? 0
+                defer { dropped = count }
+                return count > dropped
+            }
+        }
 
         func publish(_ message: GatewayMessage) { outgoing.yield(message) }
 
         private static func send(_ message: GatewayMessage, _ client: MQTTClient) async throws(MQTTError) {
             try await client.publish(
                 MQTTMessage(
-                    message.topic, Array(message.payload.utf8), qos: .atLeastOnce, retain: message.isRetained,
-                    expiry: message.expiry, correlationData: message.correlation))
+                    message.topic, Array(message.payload.utf8), qos: message.isRepeated ? .atMostOnce : .atLeastOnce,
+                    retain: message.isRetained, expiry: message.expiry, correlationData: message.correlation))
         }
 
         func subscribe(_ filters: [String]) async {
             for filter in filters {
-                guard let filter = try? TopicFilter(filter) else { continue }
-                let messages = await client.subscribe(filter, capacity: capacity)
-                let reader = Task { [continuation, receive] in
-                    do {
-                        for try await message in messages {
-                            receive.yield(
-                                ReceivedMessage(
-                                    topic: message.topic, payload: message.payload, isRetained: message.retain,
-                                    responseTopic: message.responseTopic, correlation: message.correlationData))
-                        }
-                    } catch {
-                        continuation.yield(.refused(topic: "\(filter)", reason: "\(error)"))
-                    }
-                }
-                readers.withLock { $0.append(reader) }
+                do { await client.hold(try TopicFilter(filter)) } catch { note("\(filter.excerpt): \(error)") }
+            }
+        }
+
+        func unsubscribe(_ filters: [String]) async {
+            for filter in filters {
+                if let filter = try? TopicFilter(filter) { await client.release(filter) }
             }
         }
 
@@ -114,9 +134,6 @@
             outgoing.finish()
             await sender.value
             await client.shutDown()
-            for reader in readers.withLock({ $0 }) { reader.cancel() }
-            continuation.finish()
-            receive.finish()
         }
     }
 #endif

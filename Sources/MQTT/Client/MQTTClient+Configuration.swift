@@ -24,6 +24,9 @@
             /// longest.
             package var backoff = Backoff.standard
             package var queue = QueueLimits()
+            /// Whether messages that were not sent, or not acknowledged, are sent on the next connection. If not, they
+            /// are dropped with the connection, and counted.
+            package var keepsQueue = true
             /// The maximum number of messages that wait for the broker's acknowledgment at the same time, 1 to 65535.
             package var window = 64
             /// The maximum size of a received packet, in bytes. The broker does not send larger ones; those of a broker

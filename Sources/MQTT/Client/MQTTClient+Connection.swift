@@ -78,8 +78,10 @@
                     if queue.didAcknowledge(identifier, result), code >= 0x80 { counts.dropped += 1 }
                 case .subscribed(let identifier, let code):
                     noteRefusal(subscriptions.didAcknowledge(identifier, code))
+                    subscribePending()
                 case .message(let message, let numbers):
                     counts.received += 1
+                    eventObservers.yield(.message(message))
                     if !subscriptions.deliver(message, to: numbers) { counts.unwanted += 1 }
                 case .refused, .disconnected: break  // The connection reports its loss, with the reason.
                 }
@@ -124,7 +126,12 @@
             connection?.close()
             (connection, welcome) = (nil, nil)
             attempt.end()
-            queue.didDisconnect()
+            subscriptions.didDisconnect()
+            if configuration.keepsQueue {
+                queue.didDisconnect()
+            } else {
+                queue.end(MQTTError(.dropped, "the connection ended"))
+            }
             attempt.failures += 1
             let backoff = configuration.backoff
             let pause = error.isLasting ? backoff.maximum : backoff.pause(afterFailures: attempt.failures)

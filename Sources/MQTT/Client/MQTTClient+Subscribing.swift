@@ -24,6 +24,17 @@
             return stream
         }
 
+        /// Subscribes without a stream: ``events(capacity:)`` has the messages. Has the broker send its retained
+        /// messages.
+        package func hold(_ filter: TopicFilter, qos: MQTTMessage.QoS = .atLeastOnce) {
+            guard end == nil else { return }
+            subscriptions.hold(filter, qos)
+            subscribePending()
+        }
+
+        /// Ends what ``hold(_:qos:)`` has begun.
+        package func release(_ filter: TopicFilter) { unsubscribe(subscriptions.release(filter)) }
+
         /// Asks the broker for the subscriptions that it does not have.
         func subscribePending() {
             guard let connection, let welcome else { return }
@@ -44,8 +55,10 @@
             if let error { logger.info("subscription refused", metadata: ["error": "\(error)"]) }
         }
 
-        private func unsubscribe(_ number: Int, _ token: Int) {
-            guard let filter = subscriptions.remove(number, token), let connection, welcome != nil else { return }
+        private func unsubscribe(_ number: Int, _ token: Int) { unsubscribe(subscriptions.remove(number, token)) }
+
+        private func unsubscribe(_ filter: TopicFilter?) {
+            guard let filter, let connection, welcome != nil else { return }
             do throws(MQTTError) { try connection.unsubscribe(filter) } catch { lose(error) }
         }
     }

@@ -30,10 +30,21 @@
         /// The time since the client was made.
         let elapsed: @Sendable () -> Duration
 
+        /// A change of the connection, or a message.
+        package enum Event: Sendable {
+            case state(State)
+            /// A message that matches a subscription. One that matches several arrives as often.
+            case message(MQTTMessage)
+        }
+
         package internal(set) var state = State.idle {
-            didSet { stateObservers.yield(state) }
+            didSet {
+                stateObservers.yield(state)
+                eventObservers.yield(.state(state))
+            }
         }
         private var stateObservers = Observers<State>()
+        var eventObservers = Observers<Event>()
         var counts = MQTTStatistics()
         var queue: OutgoingQueue
         var subscriptions = Subscriptions()
@@ -89,6 +100,23 @@
             return stateObservers.add(capacity: 16, first: state) { [weak self, loop] token in
                 loop.perform { [weak self] in self?.assumeIsolated { $0.stateObservers.remove(token) } }
             }
+        }
+
+        /// The changes of the connection and the messages from now on, in the order in which they happen. Ends when the
+        /// client is shut down.
+        ///
+        /// - Parameter capacity: the maximum number of unread events. The oldest are dropped; see
+        ///   `BoundedStream.droppedCount`.
+        package func events(capacity: Int) -> BoundedStream<Event> {
+            if end != nil, state == .idle { return Observers<Event>.ended() }
+            return eventObservers.add(capacity: capacity) { [weak self, loop] token in
+                loop.perform { [weak self] in self?.assumeIsolated { $0.eventObservers.remove(token) } }
+            }
+        }
+
+        /// Ends the connection and begins another one, on which the broker sends its retained messages again.
+        package func reconnect() {
+            if welcome != nil { lose(MQTTError(.connectionLost, "the client begins another connection")) }
         }
 
         /// Begins to connect. Does nothing if the client was started before.
@@ -149,6 +177,7 @@
             subscriptions.end()
             state = .idle
             stateObservers.finish()
+            eventObservers.finish()
             logger.debug("MQTT client shut down")
         }
 

@@ -1,5 +1,6 @@
 #if Gateway
     internal import BLE
+    internal import Waiting
 
     /// The subscriptions of a client, and their readers.
     struct Subscriptions {
@@ -7,13 +8,21 @@
             let filter: TopicFilter
             var qos: MQTTMessage.QoS
             var readers = Observers<MQTTMessage>()
+            /// Whether it lasts without a reader.
+            var isHeld = false
+
+            var isUnwanted: Bool { readers.isEmpty && !isHeld }
         }
+
+        /// The number of subscriptions for which the broker is asked before it has answered. It puts the retained
+        /// messages of all of them into a queue, and drops what does not fit.
+        private static let window = 16
 
         /// By the number that the broker adds to the messages of a subscription.
         private var subscriptions: [Int: Subscription] = [:]
         private var tree = TopicTree<Int>()
-        /// The numbers of the subscriptions for which the broker is to be asked.
-        private var pending: [Int] = []
+        /// The numbers of the subscriptions for which the broker is to be asked, in order.
+        private var pending = Fifo<Int>()
         /// The numbers of those for which it was asked, by packet identifier.
         private var asked: [UInt16: Int] = [:]
         /// A session that the broker has kept since an earlier process has other numbers. They begin anywhere because
@@ -27,6 +36,20 @@
             _ filter: TopicFilter, _ qos: MQTTMessage.QoS, capacity: Int,
             _ left: @escaping @Sendable (Int, Int) -> Void
         ) -> BoundedStream<MQTTMessage> {
+            var (number, subscription) = subscription(filter, qos)
+            defer { subscriptions[number] = subscription }
+            return subscription.readers.add(capacity: capacity) { left(number, $0) }
+        }
+
+        /// Holds a subscription without a reader, and has the broker asked.
+        mutating func hold(_ filter: TopicFilter, _ qos: MQTTMessage.QoS) {
+            var (number, subscription) = subscription(filter, qos)
+            subscription.isHeld = true
+            subscriptions[number] = subscription
+        }
+
+        /// Returns the subscription to a filter, for which the broker is to be asked.
+        private mutating func subscription(_ filter: TopicFilter, _ qos: MQTTMessage.QoS) -> (Int, Subscription) {
             let number: Int
             if let known = tree[filter] {
                 number = known
@@ -38,14 +61,24 @@
             var subscription = subscriptions[number] ?? Subscription(filter: filter, qos: qos)
             subscription.qos = max(subscription.qos, qos)
             pending.append(number)
-            defer { subscriptions[number] = subscription }
-            return subscription.readers.add(capacity: capacity) { left(number, $0) }
+            return (number, subscription)
         }
 
-        /// Removes a reader. Returns the filter if it was the last one.
+        /// Removes a reader. Returns the filter if nobody else wants it.
         mutating func remove(_ number: Int, _ token: Int) -> TopicFilter? {
             subscriptions[number]?.readers.remove(token)
-            guard let subscription = subscriptions[number], subscription.readers.isEmpty else { return nil }
+            return forgetIfUnwanted(number)
+        }
+
+        /// Ends the hold of a subscription. Returns the filter if nobody else wants it.
+        mutating func release(_ filter: TopicFilter) -> TopicFilter? {
+            guard let number = tree[filter] else { return nil }
+            subscriptions[number]?.isHeld = false
+            return forgetIfUnwanted(number)
+        }
+
+        private mutating func forgetIfUnwanted(_ number: Int) -> TopicFilter? {
+            guard let subscription = subscriptions[number], subscription.isUnwanted else { return nil }
             forget(number, subscription.filter)
             return subscription.filter
         }
@@ -58,12 +91,19 @@
         /// The broker no longer has the subscriptions.
         mutating func forget() {
             asked = [:]
-            pending = subscriptions.keys.sorted()
+            pending = Fifo()
+            for number in subscriptions.keys.sorted() { pending.append(number) }
+        }
+
+        /// The connection has ended. What the broker has not answered, it is asked again.
+        mutating func didDisconnect() {
+            for number in asked.values.sorted() { pending.append(number) }
+            asked = [:]
         }
 
         /// Takes the next subscription for which the broker is to be asked.
         mutating func nextPending() -> (number: Int, filter: TopicFilter, qos: MQTTMessage.QoS)? {
-            while let number = pending.popLast() {
+            while asked.count < Self.window, let number = pending.popFirst() {
                 if let subscription = subscriptions[number] { return (number, subscription.filter, subscription.qos) }
             }
             return nil
@@ -105,7 +145,7 @@
 
         mutating func end() {
             for number in subscriptions.keys { subscriptions[number]?.readers.finish() }
-            (subscriptions, tree, pending, asked) = ([:], TopicTree(), [], [:])
+            (subscriptions, tree, pending, asked) = ([:], TopicTree(), Fifo(), [:])
         }
     }
 #endif

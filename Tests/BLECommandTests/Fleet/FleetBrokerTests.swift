@@ -30,7 +30,7 @@
                     configuration.isFleet = true
                     configuration.devices = devices.map(\.entry)
                     return Gateway(
-                        configuration, broker: try MQTTBroker(configuration, logger: Logger(label: "test")),
+                        configuration, broker: try MQTTBroker(configuration, logger: Logger(label: "test")) { _ in },
                         clock: ContinuousClock()
                     ) { _ in }
                 }

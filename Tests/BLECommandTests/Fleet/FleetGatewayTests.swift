@@ -79,7 +79,7 @@ struct FleetGatewayTests {
             let count = hub.log.count
             attic.cancel()
             _ = await attic.result
-            await clock.run(for: .seconds(2))
+            await clock.run(for: .seconds(8))
             #expect(publishers(since: count) == ["kitchen"])
             #expect(hub.retained["ble/device/\(Self.device)/availability"] == "online")
             #expect(hub.retained["ble/device/\(Self.device)/origin"]?.contains("kitchen") == true)
@@ -91,7 +91,7 @@ struct FleetGatewayTests {
             let thermometer = await radio.add(try thermometer())
             await clock.run(for: .seconds(10))
             hub.cut("attic")
-            await clock.run(for: .seconds(2))
+            await clock.run(for: .seconds(8))
             let count = hub.log.count
             await clock.run(for: .seconds(300))
             hub.connect("attic")
@@ -153,7 +153,7 @@ struct FleetGatewayTests {
                 GatewayMessage(topic: "ble/seen/\(id)/porch", payload: #"{"interval":1,"pinned":true,"rssi":-60}"#))
             porch.publish(
                 GatewayMessage(topic: "ble/device/\(id)/origin", payload: #"{"entry":"strap","gateway":"porch"}"#))
-            await clock.run(for: .seconds(1))
+            await clock.run(for: .seconds(30))
             #expect(await strap.isConnected == false)
             await porch.shutDown()
         }

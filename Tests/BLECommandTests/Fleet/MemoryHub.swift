@@ -73,32 +73,24 @@ final class MemoryHub: Sendable {
         private struct State {
             var filters: [String] = []
             var isUp = false
-            /// The messages that wait for a connection. Of retained ones for a topic, the last.
-            var waiting: [GatewayMessage] = []
         }
 
         private unowned let hub: MemoryHub
         private let gateway: String
         private let state = Mutex(State())
         private let (changes, change) = AsyncStream.makeStream(of: BrokerEvent.self)
-        private let (received, receiver) = AsyncStream.makeStream(of: ReceivedMessage.self)
 
         init(_ hub: MemoryHub, _ gateway: String) { (self.hub, self.gateway) = (hub, gateway) }
 
         var filters: [String] { state.withLock { $0.filters } }
 
         func setUp(_ isUp: Bool) {
-            let waiting = state.withLock { state in
-                state.isUp = isUp
-                defer { if isUp { state.waiting = [] } }
-                return isUp ? state.waiting : []
-            }
+            state.withLock { $0.isUp = isUp }
             change.yield(isUp ? .connected : .disconnected(reason: "a test"))
-            for message in waiting { hub.publish(message, of: gateway) }
         }
 
         func receive(_ message: ReceivedMessage) {
-            if state.withLock({ $0.isUp }) { receiver.yield(message) }
+            if state.withLock({ $0.isUp }) { change.yield(.message(message)) }
         }
 
         func events() -> AsyncStream<BrokerEvent> {
@@ -106,23 +98,19 @@ final class MemoryHub: Sendable {
             return changes
         }
 
-        func messages() -> AsyncStream<ReceivedMessage> { received }
-
         func subscribe(_ filters: [String]) async {
             state.withLock { $0.filters += filters }
             guard state.withLock({ $0.isUp }) else { return }
             for filter in filters { hub.deliverRetained(filter, to: self) }
         }
 
+        func unsubscribe(_ filters: [String]) async {
+            state.withLock { $0.filters.removeAll(where: filters.contains) }
+        }
+
+        /// What is published without a connection is lost, as with a gateway of a fleet.
         func publish(_ message: GatewayMessage) {
-            let isUp = state.withLock { state in
-                if !state.isUp {
-                    state.waiting.removeAll { $0.topic == message.topic && message.isRetained }
-                    state.waiting.append(message)
-                }
-                return state.isUp
-            }
-            if isUp { hub.publish(message, of: gateway) }
+            if state.withLock({ $0.isUp }) { hub.publish(message, of: gateway) }
         }
 
         func shutDown() async { state.withLock { $0.isUp = false } }

@@ -15,8 +15,6 @@ final class MemoryBroker: GatewayBroker {
     private let stream: AsyncStream<BrokerEvent>
     private let continuation: AsyncStream<BrokerEvent>.Continuation
 
-    private let (received, receive) = AsyncStream.makeStream(of: ReceivedMessage.self)
-
     init() { (stream, continuation) = AsyncStream.makeStream() }
 
     /// The messages that a new subscriber would get.
@@ -28,11 +26,11 @@ final class MemoryBroker: GatewayBroker {
 
     func clear() { state.withLock { $0.log = [] } }
     func send(_ event: BrokerEvent) { continuation.yield(event) }
-    func send(_ message: ReceivedMessage) { receive.yield(message) }
+    func send(_ message: ReceivedMessage) { continuation.yield(.message(message)) }
 
     func events() -> AsyncStream<BrokerEvent> { stream }
-    func messages() -> AsyncStream<ReceivedMessage> { received }
     func subscribe(_ filters: [String]) async { state.withLock { $0.filters += filters } }
+    func unsubscribe(_ filters: [String]) async { state.withLock { $0.filters.removeAll(where: filters.contains) } }
     func shutDown() async { state.withLock { $0.hasEnded = true } }
     func publish(_ message: GatewayMessage) {
         state.withLock { state in

@@ -28,7 +28,9 @@
                 return print("\(config): \(devices) device\(devices == 1 ? "" : "s")")
             }
             let output = Output(json: options.json)
-            let broker = try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: options.verbose))
+            let broker = try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: options.verbose)) {
+                output.note($0)
+            }
             let gateway = Gateway(configuration, broker: broker, clock: CommandClock.current) { output.note($0) }
             let options = options
             try await Session.finish(output) {
