@@ -36,16 +36,16 @@
             _ filter: TopicFilter, _ qos: MQTTMessage.QoS, capacity: Int,
             _ left: @escaping @Sendable (Int, Int) -> Void
         ) -> BoundedStream<MQTTMessage> {
-            var (number, subscription) = subscription(filter, qos)
+            let (number, found) = subscription(filter, qos)
+            var subscription = found
             defer { subscriptions[number] = subscription }
             return subscription.readers.add(capacity: capacity) { left(number, $0) }
         }
 
         /// Holds a subscription without a reader, and has the broker asked.
         mutating func hold(_ filter: TopicFilter, _ qos: MQTTMessage.QoS) {
-            var (number, subscription) = subscription(filter, qos)
-            subscription.isHeld = true
-            subscriptions[number] = subscription
+            let (number, _) = subscription(filter, qos)
+            subscriptions[number]?.isHeld = true
         }
 
         /// Returns the subscription to a filter, for which the broker is to be asked.
@@ -61,6 +61,7 @@
             var subscription = subscriptions[number] ?? Subscription(filter: filter, qos: qos)
             subscription.qos = max(subscription.qos, qos)
             pending.append(number)
+            subscriptions[number] = subscription
             return (number, subscription)
         }
 

@@ -82,14 +82,16 @@ struct Walk {
     /// - Parameter latency: the longest time for a message to a gateway, in seconds.
     init(gateways count: Int, devices deviceCount: Int, seed: UInt64, latency: Int = 0) {
         self.latency = latency
-        random = SeededGenerator(seed: seed)
-        street = Street(gateways: count)
+        var random = SeededGenerator(seed: seed)
+        let street = Street(gateways: count)
+        self.street = street
         gateways = (0..<count).map { number in
             var configuration = GatewayConfiguration(id: Street.name(number))
             configuration.isFleet = true
             return Gateway(table: DeviceTable(GatewayTopics(configuration), isFleet: true))
         }
         devices = (0..<deviceCount).map { Walker($0, on: street, &random) }
+        self.random = random
         for index in gateways.indices {
             messages += gateways[index].table.setConnected(true, at: now)
             for other in 0..<count where other != index {

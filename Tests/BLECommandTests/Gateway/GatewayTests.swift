@@ -227,7 +227,7 @@ struct GatewayTests {
             try await asTimePasses { answers().last?.payload == #"{"id":"s","ok":true}"# }
             let values = answers().filter { $0.payload.contains(#""heart_rate_measurement_heart_rate":72"#) }
             #expect(values.count >= 25)
-            #expect(values.allSatisfy { $0.payload.contains(#""id":"s""#) && !$0.payload.contains("ok") })
+            #expect(values.allSatisfy { $0.payload.contains(#""id":"s""#) && !$0.payload.contains(#""ok":"#) })
             await world.clock.run(for: .seconds(5))
             #expect(await strap.isConnected == false)
         }

@@ -231,7 +231,7 @@ import Testing
             ServiceDefinition(
                 BluetoothUUID(0xFF00), characteristics: [CharacteristicDefinition(Self.alarm.uuid, [.notify])])
         ])
-        await expectError(.disconnected) { for try await _ in former {} }
+        await expectError(.characteristicNotFound) { for try await _ in former {} }
         var values = try await peripheral.notifications(Self.alarm).makeAsyncIterator()
         await held.release()
         await device.notify([2], from: Self.alarm.key)
