@@ -24,7 +24,10 @@ let package = Package(
         .default(enabledTraits: ["DeviceCommands"]),
         .trait(
             name: "BTHomeEncryption",
-            description: "Encrypted BTHome reports, in BLEBTHome. Builds swift-crypto's CryptoExtras."),
+            description: """
+                Encrypted BTHome reports, in BLEBTHome, and resolvable private addresses, in BLEBeacons. Builds \
+                swift-crypto's CryptoExtras.
+                """),
         .trait(
             name: "DeviceCommands",
             description: "`ble devices` and `ble demo`, in the command line tool. Builds BLEFeatures and swift-crypto."),
@@ -60,10 +63,10 @@ let package = Package(
         .module("BLEProfiles", ["BLE"]),
         // The numbers that the Bluetooth SIG has assigned, and the formats of all its characteristics.
         .module("BLEAssignedNumbers", ["BLE"]),
-        // Formats of advertising data: iBeacon, Eddystone, RuuviTag.
-        .module("BLEBeacons", ["BLE"]),
+        // Formats of advertising data: iBeacon, Eddystone, RuuviTag. The keys of private addresses.
+        .module("BLEBeacons", ["BLE"] + .blockCipher),
         // BTHome v2, a format of advertising data.
-        .module("BLEBTHome", ["BLE"] + .bthomeEncryption),
+        .module("BLEBTHome", ["BLE"] + .blockCipher),
         // Protocols of one's own: messages, their encryption, transactions and devices.
         .module("BLEFeatures", ["BLE", "Waiting", .crypto, .log]),
 
@@ -102,7 +105,7 @@ let package = Package(
             ]),
         .tests("BLEAssignedNumbersTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLETestSupport"]),
         .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
-        .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .bthomeEncryption),
+        .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .blockCipher),
         .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport", "Waiting"]),
         .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
@@ -315,8 +318,8 @@ extension [Target.Dependency] {
         ]
     }
 
-    /// AES-CCM is made of the block cipher in CryptoExtras.
-    static var bthomeEncryption: Self {
+    /// AES-CCM, and the hash in a private address, are made of the block cipher in CryptoExtras.
+    static var blockCipher: Self {
         ["Crypto", "CryptoExtras"].map {
             .product(name: $0, package: "swift-crypto", condition: .when(traits: ["BTHomeEncryption"]))
         }

@@ -10,8 +10,8 @@
         ///   - address: the device's address, 6 bytes, most significant first: `Hex.bytes(peripheral.id.rawValue)` with
         ///     BlueZ. An address in the packet takes precedence.
         ///
-        /// A repeated packet is decrypted again: to detect it, remember ``BTHomeSealed/counter``. An unknown object and
-        /// all objects after it are omitted.
+        /// A repeated packet is decrypted again; see ``BTHomeCounter``. An unknown object and all objects after it are
+        /// omitted.
         public func objects(key: BTHomeKey?, address: [UInt8]) throws(BTHomeEncryptionError) -> [BTHomeObject] {
             guard case .encrypted(let sealed) = payload else {
                 guard key == nil else { throw .notEncrypted }

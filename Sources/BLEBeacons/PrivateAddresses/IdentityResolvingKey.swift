@@ -1,0 +1,63 @@
+#if BTHomeEncryption
+    internal import Crypto
+    internal import CryptoExtras
+
+    /// A key that recognizes a device by its resolvable private addresses (identity resolving key, IRK).
+    ///
+    /// Such an address changes every few minutes. Its second half is a hash of its first half, made with the key, so
+    /// that no other device can tell which addresses belong together (Core Specification 5.4, volume 6, part B, section
+    /// 1.3.2.2). ``AddressResolver`` finds the device among several.
+    ///
+    /// ```swift
+    /// let key = IdentityResolvingKey(Hex.bytes("ec0234a357c8ad05341010a60a397d9b")!)!
+    /// for try await found in central.discoveries() {
+    ///     if let address = Hex.bytes(found.peripheral.id.rawValue), key.resolves(address) { print("my watch") }
+    /// }
+    /// ```
+    public struct IdentityResolvingKey: Sendable {
+        private let key: SymmetricKey
+
+        /// Creates a key from 16 bytes, most significant first, the order of the Core Specification. Returns nil for
+        /// another number of bytes.
+        ///
+        /// The files of bluetoothd (`IdentityResolvingKey` in `info`) and Apple's keychain have the opposite order.
+        public init?(_ bytes: [UInt8]) {
+            guard bytes.count == 16 else { return nil }
+            key = SymmetricKey(data: bytes)
+        }
+
+        /// Whether an address is one of the device's. The address has 6 bytes, most significant first.
+        ///
+        /// Of the addresses of other devices, one of 2²⁴ is taken for one of this device.
+        public func resolves(_ address: [UInt8]) -> Bool {
+            Self.isResolvable(address) && hash(address.prefix(3)) == address.suffix(3)
+        }
+
+        /// Returns the device's address with the given random part, 6 bytes, most significant first: for the simulated
+        /// peripherals of a test.
+        ///
+        /// - Parameter random: 22 bits. Higher bits are ignored.
+        public func address(random: UInt32) -> [UInt8] {
+            let random =
+                [UInt8(truncatingIfNeeded: random >> 16) & 0x3F | 0x40]
+                + [random >> 8, random].map(UInt8.init(truncatingIfNeeded:))
+            return random + hash(random[...])
+        }
+
+        /// Whether an address is resolvable: it has 6 bytes, the most significant first, of which the two highest bits
+        /// are 01. A public address may look the same.
+        public static func isResolvable(_ address: [UInt8]) -> Bool {
+            address.count == 6 && address[0] >> 6 == 0b01
+        }
+
+        /// The random address hash function ah (volume 3, part H, section 2.2.2).
+        private func hash(_ random: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+            var block = [UInt8](repeating: 0, count: 13) + random
+            // `permute` throws only for keys and blocks of other lengths.
+            guard (try? AES.permute(&block, key: key)) != nil else {
+                preconditionFailure("the block has \(block.count) bytes, not 16")
+            }
+            return block.suffix(3)
+        }
+    }
+#endif

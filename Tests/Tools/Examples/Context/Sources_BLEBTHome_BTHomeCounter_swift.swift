@@ -1,0 +1,2 @@
+private let bindKey: BTHomeKey = given()
+private let address: [UInt8] = given()
