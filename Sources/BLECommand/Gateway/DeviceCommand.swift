@@ -61,17 +61,20 @@ struct DeviceCommand: Sendable {
 
     /// Performs the command, and returns what the result contains besides `ok` and the id.
     ///
-    /// - Parameter take: called with what each value of a subscription contains.
+    /// - Parameters:
+    ///   - entry: the entry of the peripheral, which has the formats of its values. Nil if it is not listed by address.
+    ///   - take: called with what each value of a subscription contains.
     func perform(
-        on peripheral: Peripheral, clock: any Clock<Duration>, _ take: @escaping @Sendable ([String: JSON]) -> Void
+        on peripheral: Peripheral, _ entry: ListedDevice?, clock: any Clock<Duration>,
+        _ take: @escaping @Sendable ([String: JSON]) -> Void
     ) async throws -> [String: JSON] {
         switch action {
-        case .read: return content(try await peripheral.readBytes(of: key))
+        case .read: return content(try await peripheral.readBytes(of: key), entry)
         case .write(let value, let type): try await peripheral.writeBytes(value, to: key, type: type)
         case .subscribe(let duration):
             let values = try await peripheral.notifications(key.bytes)
             try await withThrowingTaskGroup { group in
-                group.addTask { for try await value in values { take(content(value)) } }
+                group.addTask { for try await value in values { take(content(value, entry)) } }
                 group.addTask { try await clock.sleep(for: duration) }
                 defer { group.cancelAll() }
                 try await group.next()
@@ -80,8 +83,9 @@ struct DeviceCommand: Sendable {
         return [:]
     }
 
-    private func content(_ value: [UInt8]) -> [String: JSON] {
-        let fields = DeviceField.fields(of: value, key).map { ($0.id, $0.value.json) }
-        return ["value": .hex(value), "fields": .object(Dictionary(fields) { first, _ in first })]
+    private func content(_ value: [UInt8], _ entry: ListedDevice?) -> [String: JSON] {
+        let fields = entry?.fields(of: value, key) ?? DeviceField.fields(of: value, key)
+        let values = fields.map { ($0.id, $0.value.json) }
+        return ["value": .hex(value), "fields": .object(Dictionary(values) { first, _ in first })]
     }
 }

@@ -1,7 +1,6 @@
 import BLE
 import BLEAssignedNumbers
 import BLEBTHome
-import BLEBeacons
 
 /// A decoded value of a device, with a name that is the same each time.
 struct DeviceField: Equatable, Sendable {
@@ -59,47 +58,8 @@ struct DeviceField: Equatable, Sendable {
 // MARK: Decoding
 
 extension DeviceField {
-    /// Returns the values in an advertisement: of BTHome, RuuviTag and Eddystone's telemetry.
-    ///
-    /// Data that cannot be decoded has none. A BTHome report that is encrypted needs the device's key; with a key, one
-    /// that is not encrypted has no values, because any device can send it.
-    static func fields(of advertisement: Advertisement, from peripheral: Peripheral.ID, key: [UInt8]?) -> [DeviceField]
-    {
-        var fields: [DeviceField] = []
-        func add(_ name: String, _ value: Double?, _ unit: String?) {
-            guard let value else { return }
-            fields.append(DeviceField(name: name, value: .number(value), unit: unit))
-        }
-        if advertisement.serviceData[BluetoothUUID(0xFCD2)] != nil,
-            let report = try? BTHome.decode(advertisement), let objects = objects(of: report, peripheral, key)
-        {
-            fields += objects.compactMap(DeviceField.init)
-        }
-        if let tag = try? RuuviTag.decode(advertisement) {
-            add("temperature", tag.temperatureCelsius, "°C")
-            add("humidity", tag.humidityPercent, "%")
-            add("pressure", tag.pressurePascals.map { Double($0) / 100 }, "hPa")
-            add("voltage", tag.batteryMillivolts.map { Double($0) / 1000 }, "V")
-            add("movement count", tag.movementCount.map(Double.init), nil)
-        }
-        if let frame = try? Eddystone.decode(advertisement), case .telemetry(let telemetry) = frame {
-            add("temperature", telemetry.temperatureCelsius, "°C")
-            add("voltage", telemetry.batteryMillivolts.map { Double($0) / 1000 }, "V")
-        }
-        return numbered(fields)
-    }
-
-    private static func objects(of report: BTHome, _ peripheral: Peripheral.ID, _ key: [UInt8]?) -> [BTHomeObject]? {
-        #if BTHomeEncryption
-            let key = key.flatMap { BTHomeKey($0) }
-            return try? report.objects(key: key, address: Hex.bytes(peripheral.rawValue) ?? [])
-        #else
-            return key == nil ? report.objects : nil
-        #endif
-    }
-
-    /// Creates a field of a number, a flag or a text. Nil for an event, which is not a state, and for a packet id.
-    private init?(_ object: BTHomeObject) {
+    /// Creates a field of a number, a flag or a text. Nil for an event (``DeviceEvent``), and for a packet id.
+    init?(_ object: BTHomeObject) {
         switch object.content {
         case .number:
             guard object.kind.id != 0, let value = object.value else { return nil }
@@ -115,7 +75,7 @@ extension DeviceField {
 
     /// Returns fields with different ids: the second of one name becomes `temperature 2`. A flag and a number of one
     /// name, such as `battery`, are different, too.
-    private static func numbered(_ fields: [DeviceField]) -> [DeviceField] {
+    static func numbered(_ fields: [DeviceField]) -> [DeviceField] {
         var counts: [String: Int] = [:]
         return fields.map { field in
             let count = counts[field.id, default: 0] + 1

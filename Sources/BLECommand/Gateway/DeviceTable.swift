@@ -1,4 +1,5 @@
 import BLE
+import BLEBTHome
 
 /// The devices that a gateway has heard, and what it tells the broker of them.
 ///
@@ -9,9 +10,15 @@ struct DeviceTable: Sendable {
     /// What is known of a device.
     private struct Device: Sendable {
         let entry: ListedDevice
-        let peripheral: Peripheral.ID
+        /// The peripheral, with the address that it had last.
+        var peripheral: Peripheral.ID
         var name: String
         var fields: [String: DeviceField] = [:]
+        /// The parts that have events.
+        var sources: Set<DeviceEvent.Source> = []
+        var history = ReportHistory()
+        /// The second in which events were published last, and their number.
+        var lastEvents: (second: Int64, count: Int) = (0, 0)
         var rssi: Int?
         var heard: Duration
         var published: Duration?
@@ -39,6 +46,17 @@ struct DeviceTable: Sendable {
             return hasChanged
         }
 
+        /// Takes events, and returns those that are published: what happened to parts that are known.
+        mutating func take(_ events: [DeviceEvent], at now: Duration) -> [DeviceEvent] {
+            for event in events where sources.count < DeviceTable.maximumSources { sources.insert(event.source) }
+            return events.filter { event in
+                guard event.type != nil, sources.contains(event.source) else { return false }
+                let second = now.components.seconds
+                lastEvents = (second, lastEvents.second == second ? lastEvents.count + 1 : 1)
+                return lastEvents.count <= DeviceTable.maximumEvents
+            }
+        }
+
         func isDue(at now: Duration) -> Bool {
             guard let published else { return true }
             return now - published >= (hasChanged ? DeviceTable.minimumInterval : DeviceTable.maximumInterval)
@@ -52,6 +70,12 @@ struct DeviceTable: Sendable {
     static let maximumDevices = 64
     /// The maximum number of values of a device.
     static let maximumFields = 64
+    /// The maximum number of parts of a device that have events.
+    static let maximumSources = 16
+    /// The maximum number of events of a device in a second.
+    static let maximumEvents = 20
+    /// How long the broker keeps an event for a subscriber that is away: a light should not be switched on later.
+    static let eventExpiry: Duration = .seconds(10)
 
     private let topics: GatewayTopics
     private var devices: [String: Device] = [:]
@@ -88,20 +112,31 @@ struct DeviceTable: Sendable {
 
     // MARK: Changes
 
-    /// Takes an advertisement of a listed device.
+    /// Takes an advertisement of a listed device. A report that was recorded, and is sent again, is ignored.
     mutating func hear(
         _ peripheral: Peripheral.ID, _ entry: ListedDevice, _ advertisement: Advertisement, at now: Duration
     ) -> [GatewayMessage] {
-        let fields = DeviceField.fields(of: advertisement, from: peripheral, key: entry.bthomeKey)
-        let messages = change(peripheral, entry, name: advertisement.localName, at: now) { device in
-            device.rssi = advertisement.rssi ?? device.rssi
-            return device.merge(fields)
+        let id = entry.topic(of: peripheral)
+        let report = DeviceReport(of: advertisement, from: peripheral, entry)
+        var history = devices[id]?.history ?? ReportHistory()
+        let order = history.take(report, at: now)
+        guard order != .outdated else {
+            devices[id]?.history = history
+            return []
         }
-        let id = GatewayTopics.device(peripheral)
-        guard fleet != nil, devices[id] != nil else { return messages }
+        var events: [DeviceEvent] = []
+        let messages = change(peripheral, entry, name: advertisement.localName, at: now) { device in
+            device.history = history
+            device.rssi = advertisement.rssi ?? device.rssi
+            // What the system remembers is no new event.
+            events = device.take(order == .new && report.isReceived ? report.events : [], at: now)
+            return device.merge(report.fields)
+        }
+        let published = messages + (isPublished(id) ? events.map { event(id, $0) } : [])
+        guard fleet != nil, devices[id] != nil else { return published }
         let isPinned = entry.gateway == topics.gateway
         fleet?.hear(id, strength: advertisement.rssi, isPinned: isPinned, at: now)
-        return messages + settle(id, at: now)
+        return published + settle(id, at: now)
     }
 
     /// Takes the value of a characteristic.
@@ -115,7 +150,7 @@ struct DeviceTable: Sendable {
     mutating func setConnected(
         _ isConnected: Bool, _ peripheral: Peripheral.ID, _ entry: ListedDevice, at now: Duration
     ) -> [GatewayMessage] {
-        let id = GatewayTopics.device(peripheral)
+        let id = entry.topic(of: peripheral)
         // A failed attempt to connect ends no link.
         guard devices[id]?.isConnected ?? false != isConnected else { return [] }
         fleet?.setLinked(isConnected, id, at: now)
@@ -142,20 +177,23 @@ struct DeviceTable: Sendable {
         _ peripheral: Peripheral.ID, _ entry: ListedDevice, name: String?, at now: Duration,
         _ body: (inout Device) -> Bool
     ) -> [GatewayMessage] {
-        let id = GatewayTopics.device(peripheral)
+        let id = entry.topic(of: peripheral)
         let known = devices[id]
         guard known != nil || counts[entry.key, default: 0] < Self.maximumDevices else { return [] }
         let name = name.flatMap { $0.isEmpty ? nil : $0.excerpt }
         var device =
             known
-            ?? Device(entry: entry, peripheral: peripheral, name: entry.name ?? name ?? peripheral.rawValue, heard: now)
+            ?? Device(
+                entry: entry, peripheral: peripheral, name: entry.name ?? name ?? entry.placeholder(for: peripheral),
+                heard: now)
+        device.peripheral = peripheral
         var isRenamed = false
         if device.entry.name == nil, let name, name != device.name,
             device.announced.map({ now - $0 >= Self.maximumInterval }) ?? true
         {
             (device.name, isRenamed) = (name, true)
         }
-        let ids = Set(device.fields.keys)
+        let (ids, sources) = (Set(device.fields.keys), device.sources)
         device.heard = now
         if body(&device) { device.hasChanged = true }
         var messages: [GatewayMessage] = []
@@ -165,7 +203,7 @@ struct DeviceTable: Sendable {
             devices[id] = device
             return []
         }
-        if known == nil || isRenamed || ids != Set(device.fields.keys) {
+        if known == nil || isRenamed || ids != Set(device.fields.keys) || sources != device.sources {
             device.announced = now
             if known == nil { messages += identity(id, device) }
             messages += announcement(id, device)
@@ -284,7 +322,7 @@ struct DeviceTable: Sendable {
         }
         if let isFollowed = fleet.follows(id, at: now) { consequences.followed.append((id, isFollowed)) }
         if fleet.claims(id, at: now) { messages.append(origin(id, device)) }
-        if !device.entry.values.isEmpty {
+        if device.entry.hasLink {
             let isAllowed = fleet.mayLink(id, at: now)
             if links.updateValue(isAllowed, forKey: id) ?? false != isAllowed {
                 consequences.links.append((id, isAllowed))
@@ -296,11 +334,10 @@ struct DeviceTable: Sendable {
     // MARK: Messages
 
     private func origin(_ id: String, _ device: Device) -> GatewayMessage {
-        let origin = JSON.object([
-            "gateway": .string(topics.gateway), "entry": .string(device.entry.key),
-            "address": .string(device.peripheral.rawValue),
-        ])
-        return GatewayMessage(topic: topics.origin(id), payload: origin.text)
+        var origin: [String: JSON] = ["gateway": .string(topics.gateway), "entry": .string(device.entry.key)]
+        // An address that changes would soon be wrong.
+        if !device.entry.isPrivate { origin["address"] = .string(device.peripheral.rawValue) }
+        return GatewayMessage(topic: topics.origin(id), payload: JSON.object(origin).text)
     }
 
     /// Whose device it is. In a fleet, its origin is a claim.
@@ -311,7 +348,8 @@ struct DeviceTable: Sendable {
 
     private func announcement(_ id: String, _ device: Device) -> [GatewayMessage] {
         guard let topic = topics.discovery(id) else { return [] }
-        let announcement = HomeAssistant.announcement(id, device.name, Array(device.fields.values), topics)
+        let announcement = HomeAssistant.announcement(
+            id, device.name, Array(device.fields.values), device.sources, topics)
         return [GatewayMessage(topic: topic, payload: announcement.text)]
     }
 
@@ -327,6 +365,22 @@ struct DeviceTable: Sendable {
         return GatewayMessage(
             topic: topics.values(id), payload: JSON.object(values).text,
             expiry: max(device.entry.expiry, Self.maximumInterval * 2))
+    }
+
+    private func event(_ id: String, _ event: DeviceEvent) -> GatewayMessage {
+        GatewayMessage(
+            topic: topics.event(id, event.source), payload: event.payload, isRetained: false, expiry: Self.eventExpiry)
+    }
+
+    /// Returns what people should know of devices, now and then.
+    mutating func notes(at now: Duration) -> [String] {
+        devices.keys.sorted().compactMap { id in
+            guard let count = devices[id]?.history.takeOutdatedCount(at: now), let device = devices[id] else {
+                return nil
+            }
+            return "\(device.entry.key.excerpt): ignored \(count) old report\(count == 1 ? "" : "s"), sent again "
+                + "by another device, or after a restart of this one"
+        }
     }
 
     /// Returns the messages that remove a device from the broker.

@@ -117,6 +117,7 @@ final class Gateway: Sendable {
         while true {
             try await clock.sleep(for: pause)
             publish { $0.pass(to: $1) }
+            for text in state.withLock({ $0.table.notes(at: elapsed()) }) { note(text) }
         }
     }
 
@@ -128,7 +129,7 @@ final class Gateway: Sendable {
         do {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await self.scan(central) }
-                for device in self.list.all where !device.values.isEmpty {
+                for device in self.list.all where device.hasLink {
                     guard case .address(let id) = device.match else { continue }
                     group.addTask { try await self.followWhileAllowed(central.peripheral(id), device) }
                 }
@@ -218,21 +219,26 @@ final class Gateway: Sendable {
                 }
             }
             group.addTask {
+                var noted: Set<String> = []
+                // Each text once: what a device lacks, it also lacks on the next link.
+                func noteOnce(_ text: String) {
+                    if noted.insert(text).inserted { self.note("\(device.key.excerpt): \(text)") }
+                }
                 while true {
                     do {
-                        let declared = device.values.map { DeclaredValue($0, isRead: true, isNotified: true) }
-                        let values = try await peripheral.values(declared)
+                        let values = try await peripheral.values(
+                            try await device.declaredValues(of: peripheral, noteOnce))
                         for (key, error) in values.failures where values[key] == nil {
-                            self.note("\(device.key): \(key.characteristic): \(error.message)")
+                            noteOnce("\(key.characteristic): \(error.message)")
                         }
                         for try await change in values.changes() {
                             guard let value = change.new else { continue }
-                            let fields = DeviceField.fields(of: value, change.key)
+                            let fields = device.fields(of: value, change.key)
                             self.publish { $0.take(fields, from: peripheral.id, device, at: $1) }
                         }
                     } catch {
                         guard !Task.isCancelled else { throw error }
-                        self.note("\(device.key): \((error as? BLEError)?.message ?? "\(error)")")
+                        noteOnce((error as? BLEError)?.message ?? "\(error)")
                     }
                     try await self.clock.sleep(for: Self.retryPause)
                 }
@@ -428,10 +434,10 @@ final class Gateway: Sendable {
             guard let central = state.withLock({ $0.central }) else {
                 throw BLEError(.bluetoothUnavailable, "Bluetooth is not available yet")
             }
-            let clock = clock
+            let (clock, entry) = (clock, list.all.first { $0.match == .address(id) })
             return .success(
                 try await central.peripheral(id).withConnection { peripheral in
-                    try await command.perform(on: peripheral, clock: clock) { self.answer(message, device, $0) }
+                    try await command.perform(on: peripheral, entry, clock: clock) { self.answer(message, device, $0) }
                 })
         } catch {
             return .failure(error as? BLEError ?? BLEError(.failed, "\(error)"))

@@ -38,6 +38,8 @@ struct ListedDevice: Sendable {
     enum Match: Hashable, Sendable {
         /// One peripheral.
         case address(Peripheral.ID)
+        /// The one whose private addresses this key resolves, 16 bytes, most significant first.
+        case identity([UInt8])
         /// All peripherals with this name.
         case name(String)
         /// All peripherals that advertise the service, or data of it.
@@ -55,17 +57,40 @@ struct ListedDevice: Sendable {
     var bthomeKey: [UInt8]?
     /// How long a silent device is available.
     var expiry: Duration = .seconds(300)
-    /// The characteristics whose values are read, and subscribed to, on a link that is maintained. Empty for a device
-    /// that is not connected to.
+    /// The format of its advertisements. Nil for the formats that the gateway knows.
+    var format: DeviceFormat?
+    /// The characteristics whose values are read, and subscribed to, on a link that is maintained.
     var values: [CharacteristicKey] = []
+    /// The services whose values are read, and subscribed to, in addition.
+    var profiles: [BluetoothUUID] = []
+    /// The formats of characteristics. Without one, a value has the format that the SIG publishes.
+    var formats: [CharacteristicKey: DeviceFormat] = [:]
     /// The gateway that publishes it whenever it hears it, in a fleet. Nil for the one that hears it best.
     var gateway: String?
+
+    /// Whether a link is maintained.
+    var hasLink: Bool { !values.isEmpty || !profiles.isEmpty }
+
+    /// Whether the device has private addresses, which change.
+    var isPrivate: Bool { if case .identity = match { true } else { false } }
+
+    /// The name of a peripheral that has not told its own.
+    func placeholder(for peripheral: Peripheral.ID) -> String { isPrivate ? key.excerpt : peripheral.rawValue }
+
+    /// Returns the part of topics that stands for a peripheral of the entry.
+    ///
+    /// For a device with private addresses, it is made of the entry's key, as its address changes and its key is
+    /// secret. No address has that form.
+    func topic(of peripheral: Peripheral.ID) -> String {
+        isPrivate ? "private_\(DeviceField.id(key))" : GatewayTopics.device(peripheral)
+    }
 }
 
 /// The list of devices. Finding an entry takes the same time for a list of any length.
 struct DeviceList: Sendable {
     private let entries: [ListedDevice.Match: ListedDevice]
     private let addresses: [String: Peripheral.ID]
+    private let privateDevices: PrivateDevices
     let all: [ListedDevice]
 
     init(_ devices: [ListedDevice]) {
@@ -74,6 +99,7 @@ struct DeviceList: Sendable {
             if case .address(let id) = device.match { addresses[GatewayTopics.device(id)] = id }
         }
         entries = Dictionary(devices.map { ($0.match, $0) }) { first, _ in first }
+        privateDevices = PrivateDevices(devices)
     }
 
     /// The devices whose addresses are listed.
@@ -84,11 +110,13 @@ struct DeviceList: Sendable {
 
     /// Returns the entry of a peripheral: the one with its address, otherwise with its name, a company, or a service.
     ///
-    /// Only its address makes an entry apply to a peripheral whose address changes: each new address would be a new
-    /// device.
+    /// Only its address, or the key that resolves it, makes an entry apply to a peripheral whose address changes: each
+    /// new address would be a new device.
     func entry(of peripheral: Peripheral.ID, _ advertisement: Advertisement) -> ListedDevice? {
         if let device = entries[.address(peripheral)] { return device }
-        guard hasLastingAddress(peripheral, advertisement.addressType) else { return nil }
+        guard hasLastingAddress(peripheral, advertisement.addressType) else {
+            return privateDevices.entry(of: peripheral)
+        }
         if let name = advertisement.localName, let device = entries[.name(name)] { return device }
         for company in advertisement.manufacturerData.keys.sorted() {
             if let device = entries[.company(company)] { return device }

@@ -7,10 +7,15 @@ import FoundationEssentials
 enum GatewayFile {
     /// The keys of each kind of object.
     static let keys = [
-        "gateway": ["id", "broker", "prefix", "discovery", "fleet", "devices"],
+        "gateway": ["id", "broker", "prefix", "discovery", "fleet", "formats", "devices"],
         "broker": ["host", "port", "user", "password", "tls"],
         "tls": ["ca"],
-        "device": ["name", "address", "localName", "service", "company", "bthomeKey", "expiry", "values", "gateway"],
+        "device": [
+            "name", "address", "irk", "localName", "service", "company", "bthomeKey", "expiry", "format", "values",
+            "profiles", "formats", "gateway",
+        ],
+        "format": ["company", "service", "begins", "length", "order", "fields"],
+        "field": ["at", "type", "bit", "factor", "add", "unit", "unknown"],
     ]
 
     /// Reads a configuration.
@@ -25,11 +30,16 @@ enum GatewayFile {
             configuration.discoveryPrefix = discovery.json == .bool(false) ? nil : try topic(discovery)
         }
         if let fleet = object["fleet"] { configuration.isFleet = try fleet.boolean() }
+        let formats = try object["formats"].map(formats) ?? [:]
         var matches: [ListedDevice.Match: String] = [:]
+        var topics: [String: String] = [:]
         for (key, entry) in try object.required("devices", in: entry.place).entries() {
-            let device = try device(key, entry)
+            let device = try device(key, entry, formats)
             guard device.gateway == nil || configuration.isFleet else {
                 throw entry.mistake("a device has a gateway only if \"fleet\" is true")
+            }
+            if device.isPrivate, let other = topics.updateValue(key, forKey: DeviceField.id(key)) {
+                throw entry.mistake("the same topics as \"\(other.excerpt)\"; its name needs other letters or digits")
             }
             if let other = matches.updateValue(key, forKey: device.match) {
                 throw entry.mistake("the same peripherals as \"\(other.excerpt)\"")
@@ -58,18 +68,24 @@ enum GatewayFile {
         return broker
     }
 
-    private static func device(_ key: String, _ entry: Entry) throws -> ListedDevice {
+    private static func device(
+        _ key: String, _ entry: Entry, _ formats: [String: DeviceFormat]
+    ) throws -> ListedDevice {
         guard key.utf8.count <= 200 else { throw entry.mistake("a name of more than 200 bytes") }
         let object = try object(entry, "device")
         var matches: [ListedDevice.Match] = []
         if let address = object["address"] { matches.append(.address(try Self.address(address))) }
+        if let key = object["irk"] { matches.append(.identity(try identityKey(key))) }
         if let name = object["localName"] { matches.append(.name(try text(name))) }
         if let service = object["service"] { matches.append(.service(try service.service())) }
         if let company = object["company"] { matches.append(.company(try Self.company(company))) }
         guard matches.count == 1 else {
-            throw entry.mistake("a device has one of address, localName, service and company")
+            throw entry.mistake("a device has one of address, irk, localName, service and company")
         }
         var device = ListedDevice(key: key, match: matches[0])
+        if device.isPrivate, DeviceField.id(key).isEmpty {
+            throw entry.mistake("a name with a letter from a to z or a digit is needed: the topics are made of it")
+        }
         device.name = try object["name"].map(text)
         if let bytes = object["bthomeKey"] {
             device.bthomeKey = try bytes.bytes()
@@ -77,11 +93,48 @@ enum GatewayFile {
         }
         if let gateway = object["gateway"] { device.gateway = try topicLevel(gateway) }
         if let expiry = object["expiry"] { device.expiry = .seconds(try expiry.integer(1...86_400)) }
-        if let values = object["values"] {
-            guard object["address"] != nil else { throw values.mistake("only a device with an address has values") }
-            device.values = try values.array().map { try value($0) }
+        if let name = object["format"] {
+            let format = try known(name, formats)
+            guard format.source != nil else { throw name.mistake("the format is of no company's or service's data") }
+            if let key = object["bthomeKey"] { throw key.mistake("a device with a format is not decoded as BTHome") }
+            device.format = format
         }
+        try addLink(object, formats, to: &device)
         return device
+    }
+
+    /// Reads what concerns the link of a device.
+    private static func addLink(
+        _ object: [String: Entry], _ formats: [String: DeviceFormat], to device: inout ListedDevice
+    ) throws {
+        for key in ["values", "profiles", "formats"] {
+            guard let entry = object[key], object["address"] == nil else { continue }
+            throw entry.mistake(
+                device.isPrivate
+                    ? "a device with an irk has no \(key): pair it, and list its identity address (ble pair)"
+                    : "only a device with an address has \(key)")
+        }
+        if let values = object["values"] { device.values = try values.array().map { try value($0) } }
+        if let profiles = object["profiles"] { device.profiles = try profiles.array().map { try $0.service() } }
+        for (name, entry) in try object["formats"]?.entries() ?? [] {
+            let key = try value(Entry(.string(name), entry.place))
+            guard device.values.contains(key) || !device.profiles.isEmpty else {
+                throw entry.mistake("not one of the values")
+            }
+            let format = try known(entry, formats)
+            guard format.source == nil else { throw entry.mistake("the format is of advertised data") }
+            device.formats[key] = format
+        }
+    }
+
+    /// The format with this name.
+    private static func known(_ entry: Entry, _ formats: [String: DeviceFormat]) throws -> DeviceFormat {
+        let name = try entry.string()
+        guard let format = formats[name] else {
+            let meant = Suggestion.nearest(to: name, in: formats.keys.sorted())
+            throw entry.mistake("not one of the formats" + (meant.map { "; did you mean \"\($0)\"?" } ?? ""))
+        }
+        return format
     }
 
     /// A characteristic, or a service and a characteristic with a slash between them, by UUID or name.
@@ -93,11 +146,11 @@ enum GatewayFile {
             characteristic: try Entry(.string(last), entry.place).characteristic())
     }
 
-    private static func object(_ entry: Entry, _ kind: String) throws -> [String: Entry] {
+    static func object(_ entry: Entry, _ kind: String) throws -> [String: Entry] {
         try entry.object(keys[kind] ?? [])
     }
 
-    private static func text(_ entry: Entry) throws -> String {
+    static func text(_ entry: Entry) throws -> String {
         let text = try entry.string()
         guard !text.isEmpty, text.utf8.count <= 200, text == text.harmless else {
             throw entry.mistake("not a text of 1 to 200 bytes without control characters")
@@ -113,7 +166,16 @@ enum GatewayFile {
         return Peripheral.ID(rawValue: text.uppercased())
     }
 
-    private static func company(_ entry: Entry) throws -> UInt16 {
+    /// An identity resolving key, most significant byte first.
+    private static func identityKey(_ entry: Entry) throws -> [UInt8] {
+        let text = try entry.string()
+        guard text.utf8.count == 32, let bytes = Hex.bytes(text), bytes.count == 16 else {
+            throw entry.mistake("not a key of 32 hexadecimal digits")
+        }
+        return bytes
+    }
+
+    static func company(_ entry: Entry) throws -> UInt16 {
         guard let digits = Hex.bytes(try entry.string()), digits.count == 2 else {
             throw entry.mistake("not a company of four digits, such as 0499")
         }

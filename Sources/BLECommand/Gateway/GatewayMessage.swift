@@ -54,6 +54,10 @@ struct GatewayTopics: Sendable {
     func availability(_ device: String) -> String { "\(prefix)/device/\(device)/availability" }
     /// The device's entry in the list, and the gateway that publishes it.
     func origin(_ device: String) -> String { "\(prefix)/device/\(device)/origin" }
+    /// Where the events of a part of the device are published.
+    func event(_ device: String, _ source: DeviceEvent.Source) -> String {
+        "\(prefix)/device/\(device)/event/\(source.id)"
+    }
     func command(_ device: String) -> String { "\(prefix)/device/\(device)/command" }
     func result(_ device: String) -> String { "\(prefix)/device/\(device)/result" }
     func discovery(_ device: String) -> String? { discovery.map { "\($0)/device/\(identifier(device))/config" } }

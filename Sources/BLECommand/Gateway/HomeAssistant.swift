@@ -2,13 +2,16 @@ import BLE
 
 /// Home Assistant's announcements of devices (MQTT integration, "Device discovery payload").
 enum HomeAssistant {
-    /// Returns the announcement of a device with its fields.
+    /// Returns the announcement of a device with its fields and the parts that have events.
     static func announcement(
-        _ id: String, _ name: String, _ fields: [DeviceField], _ topics: GatewayTopics
+        _ id: String, _ name: String, _ fields: [DeviceField], _ sources: Set<DeviceEvent.Source>,
+        _ topics: GatewayTopics
     ) -> JSON {
         let identifier = topics.identifier(id)
         var components: [String: JSON] = ["rssi": strength(identifier)]
         for field in fields { components[field.id] = component(field, identifier) }
+        // No field has a hyphen in its id.
+        for source in sources { components["event-\(source.id)"] = component(source, id, topics) }
         return .object([
             "dev": .object(["ids": .string(identifier), "name": .string(name)]),
             "o": .object([
@@ -55,6 +58,19 @@ enum HomeAssistant {
         }
         component["default_entity_id"] = .string("\(field.value.isFlag ? "binary_sensor" : "sensor").\(id)")
         return .object(component.filter { $0.value != .null })
+    }
+
+    /// A part of a device that has events (MQTT event integration).
+    private static func component(_ source: DeviceEvent.Source, _ device: String, _ topics: GatewayTopics) -> JSON {
+        let identifier = topics.identifier(device)
+        var component: [String: JSON] = [
+            "p": "event", "uniq_id": .string("\(identifier)_event-\(source.id)"), "name": .string(source.name),
+            "stat_t": .string(topics.event(device, source)),
+            "evt_typ": .array(source.kind.types.map { .string($0) }),
+            "default_entity_id": .string("event.\(identifier)_\(source.id)"),
+        ]
+        if source.kind == .button { component["dev_cla"] = "button" }
+        return .object(component)
     }
 
     /// The name without the number of a further field, as in `temperature 2`.

@@ -2,7 +2,7 @@ import BLE
 import FoundationEssentials
 
 /// A JSON value.
-enum JSON: Equatable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+enum JSON: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
     case null
     case bool(Bool)
     case int(Int)

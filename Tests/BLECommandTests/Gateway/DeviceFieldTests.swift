@@ -9,7 +9,8 @@ struct DeviceFieldTests {
     private let id = Peripheral.ID(rawValue: "54:48:E6:8F:80:A5")
 
     private func fields(_ advertisement: Advertisement, key: [UInt8]? = nil) -> [DeviceField] {
-        DeviceField.fields(of: advertisement, from: id, key: key)
+        let entry = ListedDevice(key: "device", match: .address(id), bthomeKey: key)
+        return DeviceReport(of: advertisement, from: id, entry).fields
     }
 
     @Test func `a name becomes an id of letters, digits and underscores`() {

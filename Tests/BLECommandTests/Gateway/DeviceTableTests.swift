@@ -145,4 +145,127 @@ struct DeviceTableTests {
         }
         #expect(table.count == 64)
     }
+
+    // MARK: Private addresses
+
+    @Test mutating func `a device with private addresses keeps its topics, and its address is not published`() throws {
+        let watch = ListedDevice(key: "My watch", match: .identity([UInt8](repeating: 1, count: 16)))
+        let first: Peripheral.ID = "40:00:00:00:00:01"
+        let second: Peripheral.ID = "41:00:00:00:00:02"
+        let messages = table.hear(first, watch, try report(try temperature(4)), at: .zero)
+        #expect(messages.map(\.topic).first == "ble/device/private_my_watch/origin")
+        #expect(messages.first?.payload == #"{"entry":"My watch","gateway":"kitchen"}"#)
+        #expect(messages.contains { $0.payload.contains(#""ids":"ble_private_my_watch","name":"My watch""#) })
+        let later = table.hear(second, watch, try report(try temperature(5)), at: .seconds(5))
+        #expect(later.map(\.topic) == ["ble/device/private_my_watch/state"])
+        #expect(table.count == 1)
+        #expect(table.peripheral("private_my_watch") == second)
+        #expect((messages + later).allSatisfy { !$0.payload.contains("40:00") && !$0.topic.contains("4000") })
+    }
+
+    // MARK: Events
+
+    private func press(_ button: BTHomeButton, packet: Int64?) throws -> Advertisement {
+        let object = try BTHomeObject(try #require(BTHomeKind(id: 0x3A)), .button(button))
+        guard let packet else { return try report(object) }
+        return try report(try BTHomeObject(try #require(BTHomeKind(id: 0)), .number(packet)), object)
+    }
+
+    /// The messages that are events.
+    private mutating func events(_ advertisement: Advertisement, at seconds: Double) -> [GatewayMessage] {
+        hear(advertisement, at: seconds).filter { $0.topic.contains("/event/") }
+    }
+
+    @Test mutating func `a press is published once, not retained, and is gone soon`() throws {
+        let messages = hear(try press(.doublePress, packet: 7), at: 0)
+        #expect(
+            messages.map(\.topic) == [
+                Self.origin, Self.own, Self.discovery, Self.availability, Self.state,
+                "ble/device/c47c8d000001/event/button",
+            ])
+        let event = try #require(messages.last)
+        #expect(event.payload == #"{"event_type":"double_press"}"#)
+        #expect(!event.isRetained)
+        #expect(event.expiry == .seconds(10))
+        for tenth in 1...50 { #expect(events(try press(.doublePress, packet: 7), at: Double(tenth) / 10) == []) }
+        #expect(events(try press(.doublePress, packet: 8), at: 6).count == 1)
+    }
+
+    @Test mutating func `a part without an event is announced, and has no event`() throws {
+        let dimmer = try BTHomeObject(try #require(BTHomeKind(id: 0x3C)), .dimmer(.rotateLeft, steps: 3))
+        let second = try BTHomeObject(try #require(BTHomeKind(id: 0x3A)), .button(.longPress))
+        let first = try BTHomeObject(try #require(BTHomeKind(id: 0x3A)), .button(.none))
+        let command = try BTHomeObject(try #require(BTHomeKind(id: 0x3B)), .command(.stepUp, arguments: [1, 2]))
+        let messages = hear(try report(first, second, command, dimmer), at: 0)
+        let events = messages.filter { $0.topic.contains("/event/") }
+        #expect(
+            events.map { "\($0.topic.split(separator: "/").last ?? "") \($0.payload)" } == [
+                #"button_2 {"event_type":"long_press"}"#,
+                #"command {"arguments":"0102","event_type":"step_up"}"#,
+                #"dimmer {"event_type":"rotate_left","steps":3}"#,
+            ])
+        let announcement = try #require(messages.first { $0.topic == Self.discovery }).payload
+        #expect(
+            announcement.contains(
+                #""event-button_2":{"default_entity_id":"event.ble_c47c8d000001_button_2","dev_cla":"button","evt_typ":["press","double_press","triple_press","long_press","long_double_press","long_triple_press","hold_press","hold_release"],"name":"button 2","p":"event","stat_t":"ble/device/c47c8d000001/event/button_2","uniq_id":"ble_c47c8d000001_event-button_2"}"#
+            ))
+        #expect(announcement.contains(#""event-button":{"#))
+        #expect(announcement.contains(#""evt_typ":["rotate_left","rotate_right"]"#))
+        #expect(announcement.contains(#""evt_typ":["off","on","toggle","step_up","step_down"]"#))
+        // Everything has no events: they are no state.
+        #expect(table.everything(at: .seconds(1)).allSatisfy { !$0.topic.contains("/event/") })
+    }
+
+    @Test mutating func `an event that the system only remembers is not published`() throws {
+        var remembered = try press(.press, packet: 7)
+        remembered.rssi = nil
+        #expect(events(remembered, at: 0) == [])
+        #expect(events(try press(.press, packet: 7), at: 1) == [])
+        #expect(events(try press(.press, packet: 8), at: 2).count == 1)
+    }
+
+    @Test mutating func `a device has at most 20 events in a second`() throws {
+        let counts = try (0..<3).map { second in
+            try (0..<100).count { number in
+                !events(try press(.press, packet: Int64(number)), at: Double(second) + Double(number) / 200).isEmpty
+            }
+        }
+        #expect(counts == [20, 20, 20])
+    }
+
+    #if BTHomeEncryption
+        private static let key = [UInt8](repeating: 9, count: 16)
+        private let lock = ListedDevice(key: "door", match: .company(2), bthomeKey: key)
+
+        /// Takes an encrypted report with a door and a button.
+        private mutating func hearSealed(
+            _ isOpen: Bool, counter: UInt32, at seconds: Double
+        ) throws -> [GatewayMessage] {
+            let objects = [
+                try BTHomeObject(try #require(BTHomeKind(id: 0x1A)), .flag(isOpen)),
+                try BTHomeObject(try #require(BTHomeKind(id: 0x3A)), .button(.press)),
+            ]
+            let sealed = try BTHome(objects).sealed(
+                key: try #require(BTHomeKey(Self.key)), address: [0xC4, 0x7C, 0x8D, 0, 0, 1], counter: counter)
+            var advertisement = Advertisement(rssi: -60)
+            try sealed.encode(into: &advertisement)
+            return table.hear(id, lock, advertisement, at: .seconds(seconds))
+        }
+
+        @Test mutating func `a report that is sent again is ignored, and counted in a note an hour`() throws {
+            #expect(try hearSealed(false, counter: 1000, at: 0).contains { $0.payload.contains(#""door":false"#) })
+            #expect(try hearSealed(true, counter: 1001, at: 2).map(\.topic).last?.hasSuffix("/event/button") == true)
+            #expect(try hearSealed(true, counter: 1001, at: 3) == [])
+            for second in 4..<300 { #expect(try hearSealed(false, counter: 1000, at: Double(second)) == []) }
+            // Not even the availability depends on it.
+            #expect(table.pass(to: .seconds(303)).map(\.payload) == ["offline"])
+            #expect(table.notes(at: .seconds(303)).map { $0.contains("door: ignored 296 old reports") } == [true])
+            #expect(try hearSealed(false, counter: 900, at: 400) == [])
+            #expect(table.notes(at: .seconds(3902)) == [])
+            #expect(table.notes(at: .seconds(3903)).map { $0.contains("ignored 1 old report,") } == [true])
+            #expect(table.notes(at: .seconds(9000)) == [])
+            // The device has restarted.
+            #expect(try !hearSealed(false, counter: 0, at: 9000).isEmpty)
+        }
+    #endif
 }

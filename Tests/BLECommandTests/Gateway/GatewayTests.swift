@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEBeacons
 import BLESimulation
 import BLETestSupport
 import BLETesting
@@ -24,8 +25,11 @@ struct GatewayTests {
     }
 
     /// Runs a gateway while the body runs, and ends it.
-    private func withGateway(_ devices: [ListedDevice], _ body: () async throws -> Void) async throws {
-        let gateway = Gateway(configuration(devices), broker: broker, clock: world.clock) { _ in }
+    private func withGateway(
+        _ devices: [ListedDevice], note: @escaping @Sendable (String) -> Void = { _ in },
+        _ body: () async throws -> Void
+    ) async throws {
+        let gateway = Gateway(configuration(devices), broker: broker, clock: world.clock, note: note)
         let central = world.central
         let run = Task(executorPreference: world.radio.taskExecutor) { try await gateway.run { central } }
         await until { broker.filters.count == 3 }
@@ -105,6 +109,141 @@ struct GatewayTests {
             #expect(broker.log.contains { $0.topic == "ble/device/\(device)/state" })
             #expect(await strap.isConnected)
         }
+    }
+
+    @Test func `a link has the values of its profiles, and tells once which service is missing`() async throws {
+        let strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+        let device = GatewayTopics.device(strap.id)
+        let profiles = [0x180D, 0x180F, 0x180A, 0x1809].map { BluetoothUUID($0) }
+        let notes = SharedValue<[String]>([])
+        let entry = ListedDevice(key: "strap", match: .address(strap.id), profiles: profiles)
+        try await withGateway([entry], note: { note in notes.change { $0.append(note) } }) {
+            await world.clock.run(for: .seconds(10))
+            let state = try #require(broker.retained["ble/device/\(device)/state"])
+            for value in [
+                #""battery_level":90"#, #""heart_rate_measurement_heart_rate":72"#,
+                #""manufacturer_name_string":"Simulated""#, #""model_number_string":"Strap""#,
+            ] { #expect(state.contains(value), "\(state)") }
+            #expect(!state.contains("control_point"))
+            for _ in 0..<3 {
+                await strap.dropLink()
+                await world.clock.run(for: .seconds(30))
+            }
+            #expect(await strap.isConnected)
+            let missing = notes.value.filter { $0.hasPrefix("strap: ") }
+            #expect(missing == ["strap: no service Health Thermometer"])
+        }
+    }
+
+    @Test func `a device that is away for long is not told of again and again`() async throws {
+        let notes = SharedValue<[String]>([])
+        let entry = ListedDevice(
+            key: "strap", match: .address(Self.address), profiles: [BluetoothUUID(0x180D)])
+        try await withGateway([entry], note: { note in notes.change { $0.append(note) } }) {
+            await world.clock.run(for: .seconds(3600))
+            #expect(notes.value.count { $0.hasPrefix("strap: ") } <= 1)
+        }
+    }
+
+    @Test func `a characteristic has a format of one's own`() async throws {
+        let service = BluetoothUUID(0xFF00)
+        let key = CharacteristicKey(characteristic: BluetoothUUID(0xFF01))
+        let meter = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Meter"),
+                services: [
+                    ServiceDefinition(
+                        service,
+                        characteristics: [
+                            CharacteristicDefinition(BluetoothUUID(0xFF01), [.read], value: [0xD5, 0x00, 0x80])
+                        ])
+                ]))
+        var format = DeviceFormat()
+        format.fields = [
+            DeviceFormat.Field(
+                name: "temperature", position: 0, coding: .signed(2), scale: DecimalLine(factor: 0.1), unit: "°C"),
+            DeviceFormat.Field(name: "leak", position: 2, coding: .bit(7)),
+        ]
+        let entry = ListedDevice(key: "meter", match: .address(meter.id), values: [key], formats: [key: format])
+        try await withGateway([entry]) {
+            await world.clock.run(for: .seconds(10))
+            let state = broker.retained["ble/device/\(GatewayTopics.device(meter.id))/state"]
+            #expect(state?.contains(#""leak":true"#) == true)
+            #expect(state?.contains(#""temperature":21.3"#) == true)
+            // A command has it, too.
+            command(#"{"read": "ff01"}"#, device: GatewayTopics.device(meter.id))
+            try await asTimePasses { answers().count == 1 }
+            #expect(
+                answers()[0].payload == #"{"fields":{"leak":true,"temperature":21.3},"ok":true,"value":"d50080"}"#)
+        }
+    }
+
+    #if BTHomeEncryption
+        @Test func `a device with private addresses stays one device, among strangers`() async throws {
+            let bytes = try #require(Hex.bytes("ec0234a357c8ad05341010a60a397d9b"))
+            let key = try #require(IdentityResolvingKey(bytes))
+            func text(_ address: [UInt8]) -> String { address.map { Hex.string([$0]) }.joined(separator: ":") }
+            try await withGateway([ListedDevice(key: "watch", match: .identity(bytes))]) {
+                for number in 0..<5 {
+                    let watch = await world.radio.add(
+                        try Self.thermometer(Double(number), address: text(key.address(random: UInt32(number)))))
+                    _ = await world.radio.add(try Self.thermometer(99, address: "41:00:00:00:00:0\(number)"))
+                    await world.clock.run(for: .seconds(120))
+                    let state = broker.retained["ble/device/private_watch/state"]
+                    #expect(state?.contains(#""temperature":\#(number)"#) == true)
+                    await watch.setAdvertising(false)
+                    await world.clock.run(for: .seconds(120))
+                }
+                #expect(
+                    broker.retained.keys.filter { $0.hasSuffix("/availability") } == [
+                        "ble/device/private_watch/availability"
+                    ])
+                #expect(broker.retained["ble/device/private_watch/availability"] == "online")
+                let secret = "ec0234a357c8ad05341010a60a397d9b"
+                #expect(broker.log.allSatisfy { !$0.payload.contains(secret) && !$0.topic.contains(secret) })
+            }
+        }
+
+        @Test func `a command for a device with private addresses goes to its latest one`() async throws {
+            let bytes = [UInt8](repeating: 3, count: 16)
+            let key = try #require(IdentityResolvingKey(bytes))
+            let address = key.address(random: 77).map { Hex.string([$0]) }.joined(separator: ":")
+            var lamp = PeripheralDefinition.battery(level: 40)
+            lamp.address = address
+            _ = await world.radio.add(lamp)
+            try await withGateway([ListedDevice(key: "lamp", match: .identity(bytes))]) {
+                await world.clock.run(for: .seconds(30))
+                command(#"{"id": "r", "read": "2a19"}"#, device: "private_lamp")
+                try await asTimePasses { answers().count == 1 }
+                #expect(answers()[0].payload.contains(#""battery_level":40"#))
+            }
+        }
+    #endif
+
+    @Test func `a press of a button reaches a subscriber once`() async throws {
+        try await withGateway([ListedDevice(key: "button", match: .address(Self.address))]) {
+            let button = await world.radio.add(try Self.button(.none, packet: 1))
+            await world.clock.run(for: .seconds(30))
+            #expect(broker.retained["homeassistant/device/ble_c47c8d000001/config"]?.contains("event-button") == true)
+            for packet in 2...4 {
+                await button.setAdvertisement(try Self.button(.press, packet: Int64(packet)).advertisement)
+                await world.clock.run(for: .seconds(60))
+            }
+            let events = broker.log.filter { $0.topic == "\(Self.key)/event/button" }
+            #expect(events.map(\.payload) == Array(repeating: #"{"event_type":"press"}"#, count: 3))
+            #expect(broker.retained["\(Self.key)/event/button"] == nil)
+        }
+    }
+
+    private static func button(_ event: BTHomeButton, packet: Int64) throws -> PeripheralDefinition {
+        var advertisement = Advertisement(localName: "Button")
+        try BTHome([
+            try BTHomeObject(try #require(BTHomeKind(id: 0)), .number(packet)),
+            try BTHomeObject(try #require(BTHomeKind(id: 0x3A)), .button(event)),
+        ]).encode(into: &advertisement)
+        return PeripheralDefinition(
+            address: "C4:7C:8D:00:00:01", advertisement: advertisement, advertisingInterval: .milliseconds(200),
+            services: [])
     }
 
     @Test func `Home Assistant's start has everything published again`() async throws {

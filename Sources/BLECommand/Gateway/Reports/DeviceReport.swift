@@ -1,0 +1,70 @@
+import BLE
+import BLEBTHome
+import BLEBeacons
+
+/// What an advertisement of a listed device says.
+struct DeviceReport: Sendable {
+    private(set) var fields: [DeviceField] = []
+    /// The events of BTHome. A device sends each several times; see ``ReportHistory``.
+    private(set) var events: [DeviceEvent] = []
+    /// The service data of BTHome. Nil if there is none, or if it cannot be decoded.
+    private(set) var data: [UInt8]?
+    /// The counter of an encrypted report.
+    private(set) var counter: UInt32?
+    /// The number that BTHome devices count up with each new report.
+    private(set) var packetID: Int64?
+    /// Whether the peripheral was received, and is not only known to the system.
+    let isReceived: Bool
+
+    /// Reads the device's own format or, without one, BTHome, RuuviTag and Eddystone's telemetry.
+    ///
+    /// Data that cannot be decoded is ignored. A BTHome report that is encrypted needs the device's key; with a key,
+    /// one that is not encrypted is ignored, because any device can send it.
+    init(of advertisement: Advertisement, from peripheral: Peripheral.ID, _ entry: ListedDevice) {
+        isReceived = advertisement.rssi != nil
+        if let format = entry.format {
+            fields = format.fields(of: advertisement)
+            return
+        }
+        addBTHome(advertisement, peripheral, entry.bthomeKey)
+        if let tag = try? RuuviTag.decode(advertisement) {
+            add("temperature", tag.temperatureCelsius, "°C")
+            add("humidity", tag.humidityPercent, "%")
+            add("pressure", tag.pressurePascals.map { Double($0) / 100 }, "hPa")
+            add("voltage", tag.batteryMillivolts.map { Double($0) / 1000 }, "V")
+            add("movement count", tag.movementCount.map(Double.init), nil)
+        }
+        if let frame = try? Eddystone.decode(advertisement), case .telemetry(let telemetry) = frame {
+            add("temperature", telemetry.temperatureCelsius, "°C")
+            add("voltage", telemetry.batteryMillivolts.map { Double($0) / 1000 }, "V")
+        }
+        fields = DeviceField.numbered(fields)
+    }
+
+    private mutating func add(_ name: String, _ value: Double?, _ unit: String?) {
+        guard let value else { return }
+        fields.append(DeviceField(name: name, value: .number(value), unit: unit))
+    }
+
+    private mutating func addBTHome(_ advertisement: Advertisement, _ peripheral: Peripheral.ID, _ key: [UInt8]?) {
+        guard let data = advertisement.serviceData[BluetoothUUID(0xFCD2)],
+            let report = try? BTHome.decode(advertisement), let objects = Self.objects(of: report, peripheral, key)
+        else { return }
+        fields += objects.compactMap(DeviceField.init)
+        events = DeviceEvent.events(of: objects)
+        self.data = data
+        if case .encrypted(let sealed) = report.payload { counter = sealed.counter }
+        if let id = objects.first(where: { $0.kind.id == 0 }), case .number(let number) = id.content {
+            packetID = number
+        }
+    }
+
+    private static func objects(of report: BTHome, _ peripheral: Peripheral.ID, _ key: [UInt8]?) -> [BTHomeObject]? {
+        #if BTHomeEncryption
+            let key = key.flatMap { BTHomeKey($0) }
+            return try? report.objects(key: key, address: Hex.bytes(peripheral.rawValue) ?? [])
+        #else
+            return key == nil ? report.objects : nil
+        #endif
+    }
+}
