@@ -1,5 +1,5 @@
-/// A factor and a summand in decimal digits. What they make of an integer is the number nearest to the exact result: 213
-/// tenths are 21.3.
+/// A factor and a summand in decimal digits. What they make of an integer is the number nearest to the exact result:
+/// 213 tenths are 21.3.
 struct DecimalLine: Sendable {
     /// A number as digits and a power of ten.
     private struct Decimal: Sendable {
