@@ -5,7 +5,7 @@ import Testing
 @testable import BLECommand
 
 struct CertificateFileTests {
-    private static func block(_ label: String = "CERTIFICATE", _ bytes: [UInt8]) -> String {
+    private static func block(_ bytes: [UInt8], label: String = "CERTIFICATE") -> String {
         let text = Data(bytes).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
         return "-----BEGIN \(label)-----\n\(text)\n-----END \(label)-----\n"
     }
@@ -17,13 +17,14 @@ struct CertificateFileTests {
 
     @Test(arguments: [
         block(sequence(700)), "a comment\r\n\n" + block(sequence(300)).replacing("\n", with: "\r\n"),
-        block("PRIVATE KEY", sequence(300)) + block(sequence(300)), block("TRUSTED CERTIFICATE", sequence(300)),
+        block(sequence(300), label: "PRIVATE KEY") + block(sequence(300)),
+        block(sequence(300), label: "TRUSTED CERTIFICATE"),
         block([UInt8](sequence(300).dropLast())) + block(sequence(300)),
     ])
     func `a file with a certificate is one`(text: String) { #expect(CertificateFile.hasCertificate(text)) }
 
     @Test(arguments: [
-        "", "{}", block("PRIVATE KEY", sequence(300)), block([UInt8](sequence(300).dropLast())), block([]),
+        "", "{}", block(sequence(300), label: "PRIVATE KEY"), block([UInt8](sequence(300).dropLast())), block([]),
         block([UInt8](repeating: 0, count: 300)),
         block(sequence(300)).replacing("-----END CERTIFICATE-----\n", with: ""),
         "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
