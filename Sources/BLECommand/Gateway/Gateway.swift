@@ -14,6 +14,8 @@ final class Gateway: Sendable {
     private let broker: any GatewayBroker
     private let clock: any Clock<Duration>
     private let elapsed: @Sendable () -> Duration
+    /// The service manager that is told how the gateway does.
+    private let service: ServiceManager?
     /// Tells people what happens.
     private let note: @Sendable (String) -> Void
     private let state: Mutex<State>
@@ -25,6 +27,8 @@ final class Gateway: Sendable {
     private struct State {
         var table: DeviceTable
         var central: Central?
+        /// The connection to the broker, in words.
+        var connection = "connecting"
         /// The commands that wait or run, by device. Those of one device are performed in order.
         var commands: [String: [ReceivedMessage]] = [:]
         /// The number of commands that subscribe, by device. They run beside the others.
@@ -46,7 +50,7 @@ final class Gateway: Sendable {
 
     init(
         _ configuration: GatewayConfiguration, broker: any GatewayBroker, clock: any Clock<Duration>,
-        note: @escaping @Sendable (String) -> Void
+        service: ServiceManager? = nil, note: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         list = DeviceList(configuration.devices)
@@ -54,6 +58,7 @@ final class Gateway: Sendable {
         self.broker = broker
         self.clock = clock
         elapsed = CommandClock.elapsed(clock)
+        self.service = service
         self.note = note
         state = Mutex(State(table: DeviceTable(GatewayTopics(configuration), isFleet: configuration.isFleet)))
     }
@@ -62,13 +67,15 @@ final class Gateway: Sendable {
     ///
     /// - Parameter open: creates the central, and waits until Bluetooth is available.
     func run(_ open: @escaping @Sendable () async throws -> Central) async throws {
+        let events = await startBroker()
         let result: Result<Void, any Error>
         do {
             try await withThrowingTaskGroup { group in
-                group.addTask { await self.followBroker() }
+                group.addTask { await self.followBroker(events) }
                 group.addTask { try await self.followBluetooth(open) }
                 group.addTask { try await self.passTime() }
                 group.addTask { try await self.publishWaiting() }
+                if let service { group.addTask { try await self.report(to: service) } }
                 // None ends by itself.
                 try await group.next()
                 group.cancelAll()
@@ -119,6 +126,38 @@ final class Gateway: Sendable {
             publish { $0.pass(to: $1) }
             for text in state.withLock({ $0.table.notes(at: elapsed()) }) { note(text) }
         }
+    }
+
+    // MARK: The service manager
+
+    /// Tells the service manager that the gateway is ready, that it lives, what its status is, and that it ends.
+    ///
+    /// What all work needs comes before each message: the lock, with a change of the table, a turn of the broker's
+    /// client, and one of the central. A gateway in which one of them hangs is silent, and the service manager starts
+    /// it again.
+    private func report(to service: ServiceManager) async throws {
+        var report = ServiceReport(watchdogInterval: service.watchdogInterval)
+        // The end of this task is the beginning of the gateway's.
+        defer { _ = service.send("STOPPING=1") }
+        while true {
+            publish { $0.pass(to: $1) }
+            await broker.waitForTurn()
+            let status = await status()
+            try await clock.sleep(for: report.report(status, at: elapsed(), service.send))
+        }
+    }
+
+    private func status() async -> String {
+        let (central, connection, count) = state.withLock { ($0.central, $0.connection, $0.table.count) }
+        let bluetooth =
+            switch await central?.adapterState {
+            case .poweredOn: "on"
+            case .poweredOff: "the adapter is off"
+            case .unavailable: "there is no adapter"
+            case .resetting: "bluetoothd or the bus has stopped"
+            case nil: "not available yet"
+            }
+        return "broker: \(connection); Bluetooth: \(bluetooth); \(count) device\(count == 1 ? "" : "s")"
     }
 
     // MARK: Bluetooth
@@ -249,22 +288,29 @@ final class Gateway: Sendable {
 
     // MARK: The broker
 
-    private func followBroker() async {
+    /// Subscribes, begins to connect, and returns the events of the connection.
+    private func startBroker() async -> AsyncStream<BrokerEvent> {
         broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
         var filters = ["\(topics.prefix)/device/+/command", topics.own("+")]
         if let topic = topics.homeAssistantState { filters.append(topic) }
         if configuration.isFleet { filters.append(topics.states) }
         await broker.subscribe(filters)
+        return broker.events()
+    }
+
+    private func followBroker(_ events: AsyncStream<BrokerEvent>) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.followInterests() }
             // In one order: what a connection brings belongs to that connection.
-            for await event in broker.events() {
+            for await event in events {
                 switch event {
                 case .connected:
+                    state.withLock { $0.connection = "connected" }
                     broker.publish(GatewayMessage(topic: topics.state, payload: "online"))
                     publish { $0.setConnected(true, at: $1) }
                     note("connected to the broker")
                 case .disconnected(let reason):
+                    state.withLock { $0.connection = reason.excerpt }
                     publish { $0.setConnected(false, at: $1) }
                     note("no connection to the broker: \(reason)")
                 case .message(let message): take(message, &group)

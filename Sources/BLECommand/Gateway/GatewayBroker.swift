@@ -16,6 +16,9 @@ protocol GatewayBroker: Sendable {
     /// Ends subscriptions.
     func unsubscribe(_ filters: [String]) async
 
+    /// Returns once the client has begun to do something else than before. One that hangs does not.
+    func waitForTurn() async
+
     /// Sends what is kept, within some seconds, and ends the connection.
     func shutDown() async
 }

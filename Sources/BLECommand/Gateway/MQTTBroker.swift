@@ -130,6 +130,8 @@
             }
         }
 
+        func waitForTurn() async { _ = await client.state }
+
         func shutDown() async {
             outgoing.finish()
             await sender.value

@@ -113,6 +113,8 @@ final class MemoryHub: Sendable {
             if state.withLock({ $0.isUp }) { hub.publish(message, of: gateway) }
         }
 
+        func waitForTurn() async {}
+
         func shutDown() async { state.withLock { $0.isUp = false } }
     }
 }

@@ -154,6 +154,72 @@
             }
         }
 
+        @Test func `a service manager is told that it is ready, lives and ends, and may itself end`() async throws {
+            let thermometer = await world.radio.add(try Self.thermometer(1))
+            await world.daemon.kill()
+            let manager = try TestServiceManager(broker.path("notify"))
+            manager.read()
+            let tool = Tool(
+                ["gateway", "--config", try configuration(), "--bus", world.bus.address],
+                environment: [
+                    "NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "1000000", "WATCHDOG_PID": nil,
+                ])
+            let result = try await tool.run { gateway in
+                // There is neither a broker nor bluetoothd.
+                try await manager.messages.until { $0.first?.hasPrefix("READY=1\nSTATUS=broker: ") == true }
+                try await manager.messages.until { $0.count { $0.contains("WATCHDOG=1") } >= 3 }
+                try await world.daemon.start()
+                try await broker.run { mosquitto in
+                    try await manager.messages.until {
+                        $0.contains { $0.contains("STATUS=broker: connected; Bluetooth: on; 1 device") }
+                    }
+                    manager.close()
+                    await thermometer.setAdvertisement(try Self.thermometer(2).advertisement)
+                    let values = try await broker.read(["ble/device/c47c8d000001/state"], count: 2, format: "%p")
+                    #expect(values.last?.contains(#""temperature":2"#) == true)
+                }
+                gateway.send(.terminate)
+            }
+            #expect(result.status == 0)
+        }
+
+        @Test func `the end begins with a message to the service manager`() async throws {
+            let manager = try TestServiceManager("@\(broker.path("notify"))")
+            manager.read()
+            let tool = Tool(
+                ["gateway", "--config", try configuration(), "--bus", world.bus.address],
+                environment: ["NOTIFY_SOCKET": manager.address])
+            let result = try await tool.run { gateway in
+                try await manager.messages.until { !$0.isEmpty }
+                gateway.send(.terminate)
+                try await manager.messages.until { $0.last == "STOPPING=1" }
+            }
+            #expect(result.status == 0)
+            #expect(!manager.messages.value.contains { $0.contains("WATCHDOG=1") })
+        }
+
+        @Test func `the check reads the certificates that are trusted`() async throws {
+            let (config, authorities) = (broker.path("tls.json"), broker.path("ca.pem"))
+            let text = #"{"id": "kitchen", "broker": {"tls": {"ca": "\#(authorities)"}}, "devices": {}}"#
+            try text.write(toFile: config, atomically: true, encoding: .utf8)
+            let missing = try await world.ble("gateway", "--check", "--config", config).run()
+            #expect(missing.status == 64)
+            #expect(missing.errors.contains("tls.json: broker.tls.ca: \(authorities) is not a readable file"))
+            let made = try await TestProgram(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Test", "-keyout",
+                    broker.path("ca.key"), "-out", authorities,
+                ]
+            ).run()
+            #expect(made.status == 0, "\(made.errors)")
+            #expect(try await world.ble("gateway", "--check", "--config", config).run().status == 0)
+            try Data(contentsOf: URL(filePath: broker.path("ca.key"))).write(to: URL(filePath: authorities))
+            let key = try await world.ble("gateway", "--check", "--config", config).run()
+            #expect(key.status == 64)
+            #expect(key.errors.contains("contains no certificate"))
+        }
+
         @Test func `a mistake in the file is wrong usage, with its place`() async throws {
             let file = broker.path("wrong.json")
             try #"{"id": "kitchen", "device": {}}"#.write(toFile: file, atomically: true, encoding: .utf8)

@@ -51,14 +51,23 @@ struct Tool {
     /// - Parameters:
     ///   - input: the standard input.
     ///   - radio: the socket of the simulated radio that it shares with others. By default, it shares none.
-    init(_ arguments: [String], input: String = "", time: Time = .real, radio: String = "") {
+    ///   - environment: variables that differ from this process's.
+    init(
+        _ arguments: [String], input: String = "", time: Time = .real, radio: String = "",
+        environment: [Environment.Key: String?] = [:]
+    ) {
         precondition(input.isEmpty || time == .real, "in virtual time the input is the time to pass")
         program =
             switch time {
             case .real:
                 TestProgram(
-                    Self.path, arguments, environment: ["BLE_SIMULATED_RADIO": radio], input: .text(input))
-            case .virtual: TestProgram(Self.path, arguments, environment: ["BLE_CLOCK": "stdin"], input: .writer)
+                    Self.path, arguments,
+                    environment: environment.merging(["BLE_SIMULATED_RADIO": radio]) { given, _ in given },
+                    input: .text(input))
+            case .virtual:
+                TestProgram(
+                    Self.path, arguments,
+                    environment: environment.merging(["BLE_CLOCK": "stdin"]) { given, _ in given }, input: .writer)
             }
     }
 

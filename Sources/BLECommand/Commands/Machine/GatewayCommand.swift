@@ -18,20 +18,21 @@
         @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
         var config: String
 
-        @Flag(help: "Only read the configuration, and say what is in it.")
+        @Flag(help: "Only read the configuration and the file of broker.tls.ca, and say what is in it.")
         var check = false
 
         func run() async throws {
             let configuration = try read()
-            guard !check else {
-                let devices = configuration.devices.count
-                return print("\(config): \(devices) device\(devices == 1 ? "" : "s")")
-            }
+            guard !check else { return try show(configuration) }
             let output = Output(json: options.json)
             let broker = try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: options.verbose)) {
                 output.note($0)
             }
-            let gateway = Gateway(configuration, broker: broker, clock: CommandClock.current) { output.note($0) }
+            let process = ProcessInfo.processInfo
+            let service = ServiceManager(process.environment, process: process.processIdentifier)
+            let gateway = Gateway(configuration, broker: broker, clock: CommandClock.current, service: service) {
+                output.note($0)
+            }
             let options = options
             try await Session.finish(output) {
                 let recorder = try options.makeRecorder()
@@ -45,6 +46,17 @@
                 try await Task { try await recorder?.close() }.value
                 try result.get()
             }
+        }
+
+        /// Says what is in the configuration, and checks what it refers to.
+        private func show(_ configuration: GatewayConfiguration) throws {
+            if let file = configuration.broker.tls?.certificateAuthorities,
+                let mistake = CertificateFile.mistake(in: file)
+            {
+                throw ValidationError("\(config): broker.tls.ca: \(mistake)")
+            }
+            let devices = configuration.devices.count
+            print("\(config): \(devices) device\(devices == 1 ? "" : "s")")
         }
 
         private func read() throws -> GatewayConfiguration {
