@@ -269,6 +269,12 @@ struct DeviceTable: Sendable {
         return isConnected ? everything(at: now) : []
     }
 
+    /// The broker has begun to tell of other gateways.
+    mutating func listens(at now: Duration) { fleet?.listens(at: now) }
+
+    /// The broker has begun to tell what other gateways tell of a device.
+    mutating func listens(to id: String, at now: Duration) { fleet?.listens(to: id, at: now) }
+
     /// Takes the state of another gateway. Its devices are taken over some seconds after it has gone.
     mutating func setOnline(_ isOnline: Bool, _ other: String, at now: Duration) {
         fleet?.setOnline(isOnline, other, at: now)
@@ -301,7 +307,9 @@ struct DeviceTable: Sendable {
     }
 
     /// Whether this gateway performs the commands for a device.
-    func performsCommands(_ id: String, at now: Duration) -> Bool { fleet?.performsCommands(id, at: now) ?? true }
+    func performsCommands(_ id: String, isListed: Bool, at now: Duration) -> Bool {
+        fleet?.performsCommands(id, isListed: isListed, at: now) ?? true
+    }
 
     /// Whether there may be a link to a device.
     func mayLink(_ id: String, at now: Duration) -> Bool { fleet?.mayLink(id, at: now) ?? true }

@@ -37,8 +37,8 @@ struct Fleet: Sendable {
     private static let pause: Duration = .seconds(2)
     /// The change of strength in dB that is told before the repetition.
     private static let change = 4
-    /// How long a gateway listens before its first claims, so that it knows those of the others. After the first
-    /// sighting of a device, it waits for `pause`.
+    /// How long a gateway knows of the others before its first claims. After it has begun to listen to what they tell of
+    /// a device, it waits for `pause`.
     private static let settling: Duration = .seconds(3)
     /// How long another gateway may be away before its devices are claimed. Many losses of the broker are over after a
     /// second.
@@ -83,8 +83,10 @@ struct Fleet: Sendable {
         var claimed: Duration?
         /// When another gateway has claimed it although this one has a link to it.
         var lost: Duration?
-        /// Whether this gateway listens to what others tell of it.
+        /// Whether this gateway wants to listen to what others tell of it.
         var isFollowed = false
+        /// Since when it does.
+        var listening: Duration?
     }
 
     /// The id of this gateway.
@@ -105,6 +107,8 @@ struct Fleet: Sendable {
     private var gone: [String: Duration] = [:]
     /// When the connection to the broker has begun. Nil without one.
     private var connected: Duration?
+    /// Since when this gateway is told of the others on that connection.
+    private var told: Duration?
     /// When the last connection has ended.
     private var disconnected: Duration?
 
@@ -120,15 +124,22 @@ struct Fleet: Sendable {
         }
         kept.formUnion(owners.filter { $0.value == gateway }.keys)
         if !isWithinGrace(now) { kept = [] }
-        connected = now
+        (connected, told) = (now, nil)
         (owners, online, gone) = ([:], [], [:])
         for id in devices.keys {
             devices[id]?.others = [:]
             devices[id]?.own.told = nil
             devices[id]?.isBetterSince = nil
             devices[id]?.claimed = nil
+            devices[id]?.listening = nil
         }
     }
+
+    /// The broker tells of all gateways from now on.
+    mutating func listens(at now: Duration) { told = now }
+
+    /// The broker tells from now on what others tell of a device.
+    mutating func listens(to id: String, at now: Duration) { devices[id]?.listening = now }
 
     /// Takes the state of another gateway.
     mutating func setOnline(_ isOnline: Bool, _ other: String, at now: Duration) {
@@ -136,7 +147,8 @@ struct Fleet: Sendable {
         if isOnline {
             gone[other] = nil
             if online.count < Self.maximumGateways { online.insert(other) }
-        } else if online.remove(other) != nil {
+        } else {
+            online.remove(other)
             if gone.count >= Self.maximumGateways { gone = [:] }
             gone[other] = now
         }
@@ -233,10 +245,12 @@ struct Fleet: Sendable {
 
     /// Whether this gateway performs the commands for a device: the owner does, or, without one, the first of the
     /// gateways.
-    func performsCommands(_ id: String, at now: Duration) -> Bool {
-        guard let connected else { return false }
+    ///
+    /// - Parameter isListed: whether its address is listed. Only then is the owner of a device known that is not heard.
+    func performsCommands(_ id: String, isListed: Bool, at now: Duration) -> Bool {
+        guard connected != nil, let told, isListed || devices[id]?.listening != nil else { return false }
         if let owner = owners[id], owner == gateway || isPresent(owner, at: now) { return owner == gateway }
-        return now - connected >= Self.settling && online.allSatisfy { gateway < $0 }
+        return now - told >= Self.settling && online.allSatisfy { gateway < $0 }
     }
 
     /// Returns whether this gateway is to listen to what others tell of a device from now on, or no longer. Nil if that
@@ -247,7 +261,10 @@ struct Fleet: Sendable {
         guard isWanted != device.isFollowed, !isWanted || followedCount < Self.maximumFollowed else { return nil }
         devices[id]?.isFollowed = isWanted
         followedCount += isWanted ? 1 : -1
-        if !isWanted { devices[id]?.others = [:] }
+        if !isWanted {
+            devices[id]?.others = [:]
+            devices[id]?.listening = nil
+        }
         return isWanted
     }
 
@@ -268,8 +285,10 @@ struct Fleet: Sendable {
 
     /// Whether this gateway is to claim a device now.
     mutating func claims(_ id: String, at now: Duration) -> Bool {
-        guard let connected, let device = devices[id], device.isFollowed, owners[id] != gateway else { return false }
-        guard now - connected >= Self.settling, now - device.since >= Self.pause else { return false }
+        guard connected != nil, let told, let device = devices[id], owners[id] != gateway,
+            let listening = device.listening
+        else { return false }
+        guard now - told >= Self.settling, now - max(device.since, listening) >= Self.pause else { return false }
         // The broker has not returned the last claim yet.
         if let claimed = device.claimed, now - claimed < Self.patience { return false }
         guard let own = device.own.told?.sighting.score, isCurrent(device.own, at: now),

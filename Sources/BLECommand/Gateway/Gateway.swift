@@ -99,8 +99,8 @@ final class Gateway: Sendable {
             for message in change(&state.table, elapsed()) { broker.publish(message) }
             let consequences = state.table.takeConsequences()
             for (device, isFollowed) in consequences.followed {
-                interest.yield((topics.sightings(device), isFollowed))
                 interest.yield((topics.origin(device), isFollowed))
+                interest.yield((topics.sightings(device), isFollowed))
             }
             for (device, isAllowed) in consequences.links { state.links[device]?.yield(isAllowed) }
             return state.table.isWaiting
@@ -314,6 +314,8 @@ final class Gateway: Sendable {
                     publish { $0.setConnected(false, at: $1) }
                     note("no connection to the broker: \(reason)")
                 case .message(let message): take(message, &group)
+                case .subscribed(let topic): listens(to: topic)
+                case .refused(let reason): note(reason)
                 }
             }
             group.cancelAll()
@@ -334,6 +336,18 @@ final class Gateway: Sendable {
                 await broker.subscribe([topic])
             } else if !listed.contains(topic), subscribed.remove(topic) != nil {
                 await broker.unsubscribe([topic])
+            }
+        }
+    }
+
+    /// What the broker keeps for a topic follows.
+    private func listens(to topic: String) {
+        state.withLock { state in
+            if topic == topics.states {
+                state.table.listens(at: elapsed())
+            } else if let (device, _) = topics.sighting(in: topic) {
+                // Its origin was asked for before.
+                state.table.listens(to: device, at: elapsed())
             }
         }
     }
@@ -420,7 +434,10 @@ final class Gateway: Sendable {
         // A retained command would be performed again after each connection. A device that is not listed here may be
         // that of another gateway.
         guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device),
-            state.withLock({ $0.table.performsCommands(device, at: elapsed()) })
+            state.withLock({ state in
+                let isListed = list.peripheral(device) != nil
+                return state.table.performsCommands(device, isListed: isListed, at: elapsed())
+            })
         else { return }
         if (try? DeviceCommand(message.payload))?.isSubscription == true {
             return takeSubscription(message, device, id, &group)

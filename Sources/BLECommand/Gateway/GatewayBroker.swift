@@ -28,4 +28,8 @@ enum BrokerEvent: Sendable {
     /// The broker is not reached, or no longer. A new connection is tried by itself.
     case disconnected(reason: String)
     case message(ReceivedMessage)
+    /// The broker has accepted a subscription on this connection; what it keeps for the topic follows.
+    case subscribed(topic: String)
+    /// A subscription is not possible.
+    case refused(reason: String)
 }

@@ -3,6 +3,7 @@
     import Logging
     import Loop
     import MQTT
+    import Synchronization
 
     /// A gateway's broker, reached through MQTT.
     final class MQTTBroker: GatewayBroker {
@@ -12,7 +13,10 @@
         /// Tells people what is not possible.
         private let note: @Sendable (String) -> Void
         /// Messages on their way to the client, whose queue is bounded.
-        private let outgoing: AsyncStream<GatewayMessage>.Continuation
+        private let outgoing: AsyncStream<(GatewayMessage, connection: Int?)>.Continuation
+        /// The number of the connection that the reader of the events knows of. In a fleet, what was published on an
+        /// earlier one is not sent. Nil outside of a fleet.
+        private let connection: Mutex<Int?>
         private let sender: Task<Void, Never>
 
         /// Creates a broker, which is connected to when its events are first asked for.
@@ -28,12 +32,13 @@
             }
             capacity = configuration.isFleet ? 50_000 : 1000
             self.note = note
-            let (messages, outgoing) = AsyncStream.makeStream(of: GatewayMessage.self)
+            connection = Mutex(configuration.isFleet ? 0 : nil)
+            let (messages, outgoing) = AsyncStream.makeStream(of: (GatewayMessage, connection: Int?).self)
             self.outgoing = outgoing
             sender = Task { [client] in
-                for await message in messages {
+                for await (message, connection) in messages {
                     do throws(MQTTError) {
-                        try await Self.send(message, client)
+                        try await Self.send(message, on: connection, client)
                     } catch {
                         // A command may name a topic for its result that is none.
                         note("\(message.topic.excerpt): \(error.message)")
@@ -66,11 +71,11 @@
                 return events
             }
             let reader = Reader(reading)
-            return AsyncStream { [client, note] in
+            return AsyncStream {
                 while let event = await reader.next() {
                     if await reader.hasDropped() {
-                        note("more messages than this gateway can read: it begins another connection")
-                        await client.reconnect()
+                        self.note("more messages than this gateway can read: it begins another connection")
+                        await self.client.reconnect()
                     }
                     switch event {
                     case .message(let message):
@@ -78,9 +83,13 @@
                             ReceivedMessage(
                                 topic: message.topic, payload: message.payload, isRetained: message.retain,
                                 responseTopic: message.responseTopic, correlation: message.correlationData))
-                    case .state(.connected): return .connected
-                    case .state(.disconnected(let error, _)): return .disconnected(reason: error.message)
-                    case .state(.idle), .state(.connecting): continue
+                    case .subscribed(let filter): return .subscribed(topic: "\(filter)")
+                    case .refused(let error): return .refused(reason: error.message)
+                    case .state(.connected, let number):
+                        self.connection.withLock { if $0 != nil { $0 = number } }
+                        return .connected
+                    case .state(.disconnected(let error, _), _): return .disconnected(reason: error.message)
+                    case .state(.idle, _), .state(.connecting, _): continue
                     }
                 }
                 return nil
@@ -92,6 +101,9 @@
             private let reading: Task<BoundedStream<MQTTClient.Event>, Never>
             private var stream: BoundedStream<MQTTClient.Event>?
             private var dropped = 0
+            private var noticed: ContinuousClock.Instant?
+            /// The shortest time between two connections because of dropped events.
+            private static let pause: Duration = .seconds(60)
 
             init(_ reading: Task<BoundedStream<MQTTClient.Event>, Never>) { self.reading = reading }
 
@@ -101,21 +113,30 @@
                 return try? await iterator?.next()
             }
 
-            /// Whether events were dropped since it was last asked.
+            /// Whether events were dropped since it was last true, which is at most once a minute.
             func hasDropped() -> Bool {
                 let count = stream?.droppedCount ?? 0
-                defer { dropped = count }
-                return count > dropped
+                guard count > dropped else { return false }
+                let now = ContinuousClock.now
+                if let noticed, now - noticed < Self.pause { return false }
+                (dropped, noticed) = (count, now)
+                return true
             }
         }
 
-        func publish(_ message: GatewayMessage) { outgoing.yield(message) }
+        func publish(_ message: GatewayMessage) { outgoing.yield((message, connection.withLock { $0 })) }
 
-        private static func send(_ message: GatewayMessage, _ client: MQTTClient) async throws(MQTTError) {
-            try await client.publish(
-                MQTTMessage(
-                    message.topic, Array(message.payload.utf8), qos: message.isRepeated ? .atMostOnce : .atLeastOnce,
-                    retain: message.isRetained, expiry: message.expiry, correlationData: message.correlation))
+        private static func send(
+            _ message: GatewayMessage, on connection: Int?, _ client: MQTTClient
+        ) async throws(MQTTError) {
+            let message = MQTTMessage(
+                message.topic, Array(message.payload.utf8), qos: message.isRepeated ? .atMostOnce : .atLeastOnce,
+                retain: message.isRetained, expiry: message.expiry, correlationData: message.correlation)
+            if let connection {
+                try await client.publish(message, on: connection)
+            } else {
+                try await client.publish(message)
+            }
         }
 
         func subscribe(_ filters: [String]) async {

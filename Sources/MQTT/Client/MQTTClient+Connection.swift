@@ -77,7 +77,9 @@
                         code < 0x80 ? .success(()) : .failure(MQTTError(reasonCode: code))
                     if queue.didAcknowledge(identifier, result), code >= 0x80 { counts.dropped += 1 }
                 case .subscribed(let identifier, let code):
-                    noteRefusal(subscriptions.didAcknowledge(identifier, code))
+                    let (filter, refusal) = subscriptions.didAcknowledge(identifier, code)
+                    noteRefusal(refusal)
+                    if let filter { eventObservers.yield(.subscribed(filter)) }
                     subscribePending()
                 case .message(let message, let numbers):
                     counts.received += 1
@@ -105,6 +107,9 @@
             // This process has subscribed to nothing before its first connection, whatever is in the session.
             if !welcome.sessionPresent || !attempt.hasConnected { subscriptions.forget() }
             attempt.hasConnected = true
+            connectionNumber += 1
+            // What was queued since the last connection.
+            if !configuration.keepsQueue { queue.end(MQTTError(.dropped, "there was no connection")) }
             state = .connected(sessionPresent: welcome.sessionPresent)
             logger.info("connected to the broker", metadata: ["session": "\(welcome.sessionPresent ? "kept" : "new")"])
             subscribePending()

@@ -11,6 +11,11 @@
         /// Throws `.invalidArgument`, `.tooLarge`, or `.shutDown`.
         package func publish(_ message: MQTTMessage) throws(MQTTError) { try enqueue(message, nil) }
 
+        /// Queues a message for one connection: if there was another one since, the message is dropped.
+        package func publish(_ message: MQTTMessage, on connection: Int) throws(MQTTError) {
+            if connection == connectionNumber { try enqueue(message, nil) }
+        }
+
         /// Queues a message, and waits at most `limit` until the broker has acknowledged it, or, with the QoS
         /// `.atMostOnce`, until it was sent.
         ///

@@ -52,7 +52,9 @@
         }
 
         func noteRefusal(_ error: MQTTError?) {
-            if let error { logger.info("subscription refused", metadata: ["error": "\(error)"]) }
+            guard let error else { return }
+            logger.info("subscription refused", metadata: ["error": "\(error)"])
+            eventObservers.yield(.refused(error))
         }
 
         private func unsubscribe(_ number: Int, _ token: Int) { unsubscribe(subscriptions.remove(number, token)) }

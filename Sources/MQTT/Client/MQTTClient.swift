@@ -32,7 +32,13 @@
 
         /// A change of the connection, or a message.
         package enum Event: Sendable {
-            case state(State)
+            ///
+            /// - connection: the number of connections so far.
+            case state(State, connection: Int)
+            /// The broker has accepted a subscription, on this connection.
+            case subscribed(TopicFilter)
+            /// The broker has refused a subscription, which is forgotten.
+            case refused(MQTTError)
             /// A message that matches a subscription. One that matches several arrives as often.
             case message(MQTTMessage)
         }
@@ -40,11 +46,13 @@
         package internal(set) var state = State.idle {
             didSet {
                 stateObservers.yield(state)
-                eventObservers.yield(.state(state))
+                eventObservers.yield(.state(state, connection: connectionNumber))
             }
         }
         private var stateObservers = Observers<State>()
         var eventObservers = Observers<Event>()
+        /// The number of connections so far.
+        var connectionNumber = 0
         var counts = MQTTStatistics()
         var queue: OutgoingQueue
         var subscriptions = Subscriptions()

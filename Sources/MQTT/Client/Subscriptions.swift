@@ -112,10 +112,12 @@
 
         mutating func didAsk(_ number: Int, as identifier: UInt16) { asked[identifier] = number }
 
-        /// Notes the broker's answer. If it refuses, ends the streams of the subscription, and returns the error.
-        mutating func didAcknowledge(_ identifier: UInt16, _ code: UInt8) -> MQTTError? {
-            guard let number = asked.removeValue(forKey: identifier), code >= 0x80 else { return nil }
-            return refuse(number, MQTTError(reasonCode: code))
+        /// Notes the broker's answer. Returns the filter that it has accepted. If it refuses, ends the streams of the
+        /// subscription, and returns the error.
+        mutating func didAcknowledge(_ identifier: UInt16, _ code: UInt8) -> (TopicFilter?, MQTTError?) {
+            guard let number = asked.removeValue(forKey: identifier) else { return (nil, nil) }
+            guard code < 0x80 else { return (nil, refuse(number, MQTTError(reasonCode: code))) }
+            return (subscriptions[number]?.filter, nil)
         }
 
         /// Ends the streams of a subscription.

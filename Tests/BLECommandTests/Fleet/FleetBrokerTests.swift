@@ -3,7 +3,6 @@
     import BLESimulation
     import BlueZTestSupport
     import Foundation
-    import Logging
     import Testing
 
     @testable import BLECommand
@@ -30,14 +29,15 @@
                     configuration.isFleet = true
                     configuration.devices = devices.map(\.entry)
                     return Gateway(
-                        configuration, broker: try MQTTBroker(configuration, logger: Logger(label: "test")) { _ in },
+                        configuration,
+                        broker: try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: false)) { _ in },
                         clock: ContinuousClock()
                     ) { _ in }
                 }
                 let runs = gateways.map { gateway in
                     Task {
                         try await gateway.run { () -> Central in
-                            try await Task.sleep(for: .seconds(86_400))
+                            try await ContinuousClock().sleep(for: .seconds(86_400))
                             throw CancellationError()
                         }
                     }
@@ -68,7 +68,7 @@
                             devices[device].owner = owner
                         }
                     }
-                    try await Task.sleep(until: start + .seconds(second), clock: .continuous)
+                    try await ContinuousClock().sleep(until: start + .seconds(second))
                 }
                 let took = ContinuousClock.now - start
                 // While a claim is on its way, one gateway may know of it before another.

@@ -10,7 +10,9 @@ struct FleetTests {
 
     private mutating func hear(_ strength: Int, at seconds: Double, isPinned: Bool = false) {
         fleet.hear(Self.device, strength: strength, isPinned: isPinned, at: .seconds(seconds))
-        _ = fleet.follows(Self.device, at: .seconds(seconds))
+        if fleet.follows(Self.device, at: .seconds(seconds)) == true {
+            fleet.listens(to: Self.device, at: .seconds(seconds))
+        }
     }
 
     private mutating func told(_ seconds: Double) -> Fleet.Sighting? {
@@ -36,6 +38,7 @@ struct FleetTests {
 
     private mutating func connect(_ others: String...) {
         fleet.setConnected(true, at: .zero)
+        fleet.listens(at: .zero)
         for other in others { setOnline(true, other) }
     }
 
@@ -49,8 +52,19 @@ struct FleetTests {
         }
     }
 
-    @Test mutating func `a device that nobody has is claimed once, and published when the broker returns the claim`() {
+    @Test mutating func `nothing is claimed before the broker tells of others`() {
         fleet.setConnected(true, at: .zero)
+        for second in 1...20 {
+            fleet.hear(Self.device, strength: -60, isPinned: false, at: .seconds(second))
+            _ = fleet.follows(Self.device, at: .seconds(second))
+            if second == 10 { fleet.listens(at: .seconds(second)) }
+            if second == 15 { fleet.listens(to: Self.device, at: .seconds(second)) }
+            #expect(claims(Double(second)) == (second == 17))
+        }
+    }
+
+    @Test mutating func `a device that nobody has is claimed once, and published when the broker returns the claim`() {
+        connect()
         hear(-60, at: 1)
         #expect(told(1) == Fleet.Sighting(strength: -60))
         #expect(told(1.5) == nil)
@@ -292,7 +306,9 @@ struct FleetTests {
     }
 
     @Test mutating func `commands are performed by the owner, and without one by the first gateway by name`() {
-        func performs(_ seconds: Double = 10) -> Bool { fleet.performsCommands(Self.device, at: .seconds(seconds)) }
+        func performs(_ seconds: Double = 10) -> Bool {
+            fleet.performsCommands(Self.device, isListed: true, at: .seconds(seconds))
+        }
         #expect(!performs())
         connect()
         // The owner is not known yet.
@@ -308,6 +324,20 @@ struct FleetTests {
         #expect(performs())
         setOnline(true, "porch")
         #expect(!performs())
+        // The owner of a device that is neither listed nor heard is not known.
+        setOnline(false, "porch", at: 1)
+        #expect(performs())
+        #expect(!fleet.performsCommands(Self.device, isListed: false, at: .seconds(10)))
+    }
+
+    @Test mutating func `a gateway that was offline before this one came is not waited for`() {
+        connect()
+        setOwner("attic")
+        setOnline(false, "attic", at: 0.5)
+        for second in 1...10 {
+            hear(-60, at: Double(second))
+            #expect(claims(Double(second)) == (second == 6))
+        }
     }
 
     @Test(arguments: [
@@ -338,6 +368,7 @@ struct FleetTests {
         var fleets = [Fleet("attic"), Fleet("kitchen")]
         for (index, other) in [(0, "kitchen"), (1, "attic")] {
             fleets[index].setConnected(true, at: .zero)
+            fleets[index].listens(at: .zero)
             fleets[index].setOnline(true, other, at: .zero)
         }
         var owner: String?
@@ -346,7 +377,7 @@ struct FleetTests {
             let heard = strengths(second)
             for (index, strength) in [heard.0, heard.1].enumerated() {
                 if let strength { fleets[index].hear(device, strength: strength, isPinned: false, at: now) }
-                _ = fleets[index].follows(device, at: now)
+                if fleets[index].follows(device, at: now) == true { fleets[index].listens(to: device, at: now) }
             }
             for (index, name) in [(0, "attic"), (1, "kitchen")] {
                 if let sighting = fleets[index].dueSighting(device, at: now) {

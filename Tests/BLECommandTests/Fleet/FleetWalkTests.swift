@@ -94,6 +94,7 @@ struct Walk {
         self.random = random
         for index in gateways.indices {
             messages += gateways[index].table.setConnected(true, at: now)
+            gateways[index].table.listens(at: now)
             for other in 0..<count where other != index {
                 gateways[index].table.setOnline(true, Street.name(other), at: now)
             }
@@ -150,6 +151,7 @@ struct Walk {
             for index in gateways.indices where gateways[index].isUp {
                 // A gateway subscribes to what others tell of the devices that it hears.
                 for (device, isFollowed) in gateways[index].table.takeConsequences().followed where isFollowed {
+                    gateways[index].table.listens(to: device, at: now)
                     for (other, sighting) in retained[device] ?? [:] {
                         take(.sighting(device, other, sighting), index)
                     }

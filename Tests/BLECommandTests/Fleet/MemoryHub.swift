@@ -42,6 +42,7 @@ final class MemoryHub: Sendable {
     }
 
     fileprivate func deliverRetained(_ filter: String, to connection: Connection) {
+        connection.accept(filter)
         state.withLock { state in
             for (topic, payload) in state.retained.sorted(by: { $0.key < $1.key }) where filter.matches(topic) {
                 connection.receive(
@@ -92,6 +93,8 @@ final class MemoryHub: Sendable {
         func receive(_ message: ReceivedMessage) {
             if state.withLock({ $0.isUp }) { change.yield(.message(message)) }
         }
+
+        func accept(_ filter: String) { change.yield(.subscribed(topic: filter)) }
 
         func events() -> AsyncStream<BrokerEvent> {
             hub.connect(gateway)

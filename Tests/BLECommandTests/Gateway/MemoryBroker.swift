@@ -43,7 +43,10 @@ final class MemoryBroker: GatewayBroker {
         state.withLock { $0.isAskedForEvents = true }
         return stream
     }
-    func subscribe(_ filters: [String]) async { state.withLock { $0.filters += filters } }
+    func subscribe(_ filters: [String]) async {
+        state.withLock { $0.filters += filters }
+        for filter in filters { continuation.yield(.subscribed(topic: filter)) }
+    }
     func unsubscribe(_ filters: [String]) async { state.withLock { $0.filters.removeAll(where: filters.contains) } }
     func waitForTurn() async { try? await isHanging.until { !$0 } }
     func shutDown() async { state.withLock { $0.hasEnded = true } }
