@@ -71,6 +71,9 @@ extension RadioChecks {
                 await clock.sleepers(for: Self.interval)
                 clock.advance(by: Self.interval)
             }
+            // The next one is on its way, and what would have arrived has.
+            await clock.sleepers(for: Self.interval)
+            for _ in 0..<100 { await Task.yield() }
             #expect(await found.value == nil)
 
             // Of one strength, there are those that arrive before another is set.

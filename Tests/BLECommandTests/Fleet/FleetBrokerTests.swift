@@ -30,7 +30,7 @@
                     configuration.devices = devices.map(\.entry)
                     return Gateway(
                         configuration,
-                        broker: try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: false)) { _ in },
+                        broker: try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: 0)) { _ in },
                         clock: ContinuousClock()
                     ) { _ in }
                 }
