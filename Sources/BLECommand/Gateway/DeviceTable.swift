@@ -112,12 +112,14 @@ struct DeviceTable: Sendable {
 
     // MARK: Changes
 
-    /// Takes an advertisement of a listed device. A report that was recorded, and is sent again, is ignored.
+    /// Takes an advertisement of a listed device. A report that was recorded, and is sent again, is ignored, and so is
+    /// what another device may have sent in the name of one with a key.
     mutating func hear(
         _ peripheral: Peripheral.ID, _ entry: ListedDevice, _ advertisement: Advertisement, at now: Duration
     ) -> [GatewayMessage] {
         let id = entry.topic(of: peripheral)
         let report = DeviceReport(of: advertisement, from: peripheral, entry)
+        guard report.isTrusted else { return [] }
         var history = devices[id]?.history ?? ReportHistory()
         let order = history.take(report, at: now)
         guard order != .outdated else {

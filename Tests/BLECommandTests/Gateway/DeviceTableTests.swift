@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEBeacons
 import Testing
 
 @testable import BLECommand
@@ -266,6 +267,48 @@ struct DeviceTableTests {
             #expect(table.notes(at: .seconds(9000)) == [])
             // The device has restarted.
             #expect(try !hearSealed(false, counter: 0, at: 9000).isEmpty)
+        }
+
+        /// Advertisements that any device can send with the address of one with a key.
+        private func forgeries() throws -> [Advertisement] {
+            let door = try report(try BTHomeObject(try #require(BTHomeKind(id: 0x1A)), .flag(true)))
+            let wrongKey = try BTHome([try temperature(1)]).sealed(
+                key: try #require(BTHomeKey([UInt8](repeating: 8, count: 16))), address: [0xC4, 0x7C, 0x8D, 0, 0, 1],
+                counter: 5000)
+            var sealed = Advertisement(localName: "Forged", rssi: -60)
+            try wrongKey.encode(into: &sealed)
+            var tag = Advertisement(rssi: -60)
+            try RuuviTag(temperatureCelsius: 24.3).encode(into: &tag)
+            var beacon = Advertisement(rssi: -60)
+            try Eddystone.telemetry(
+                EddystoneTelemetry(temperatureCelsius: 24, advertisementCount: 1, uptimeDeciseconds: 1)
+            ).encode(into: &beacon)
+            return [door, sealed, tag, beacon, Advertisement(localName: "Forged", rssi: -60)]
+        }
+
+        @Test mutating func `what the key of a device does not authenticate has no effect`() throws {
+            for forgery in try forgeries() { #expect(table.hear(id, lock, forgery, at: .zero) == []) }
+            #expect(table.count == 0)
+            #expect(try hearSealed(false, counter: 1000, at: 0).contains { $0.payload.contains(#""door":false"#) })
+            for second in 60..<300 {
+                for forgery in try forgeries() {
+                    #expect(table.hear(id, lock, forgery, at: .seconds(second)) == [])
+                }
+            }
+            let state = try #require(table.everything(at: .seconds(299)).last)
+            #expect(state.payload == #"{"door":false,"rssi":-60}"#)
+            // Neither the name nor the availability depends on it.
+            #expect(table.everything(at: .seconds(299)).allSatisfy { !$0.payload.contains("Forged") })
+            #expect(table.pass(to: .seconds(300)).map(\.payload) == ["offline"])
+        }
+
+        @Test mutating func `a gateway of a fleet does not hear a device by what its key does not authenticate`() throws
+        {
+            table = DeviceTable(GatewayTopics(GatewayConfiguration(id: "kitchen")), isFleet: true)
+            _ = table.setConnected(true, at: .zero)
+            for forgery in try forgeries() { #expect(table.hear(id, lock, forgery, at: .seconds(10)) == []) }
+            #expect(table.pass(to: .seconds(20)) == [])
+            #expect(try hearSealed(false, counter: 1, at: 30).contains { $0.topic.contains("/seen/") })
         }
     #endif
 }

@@ -15,11 +15,14 @@ struct DeviceReport: Sendable {
     private(set) var packetID: Int64?
     /// Whether the peripheral was received, and is not only known to the system.
     let isReceived: Bool
+    /// Whether the advertisement counts as one of the device: that of a device with a key has a report that the key
+    /// authenticates.
+    private(set) var isTrusted = true
 
     /// Reads the device's own format or, without one, BTHome, RuuviTag and Eddystone's telemetry.
     ///
-    /// Data that cannot be decoded is ignored. A BTHome report that is encrypted needs the device's key; with a key,
-    /// one that is not encrypted is ignored, because any device can send it.
+    /// Data that cannot be decoded is ignored. A BTHome report that is encrypted needs the device's key. With a key,
+    /// only such a report is read, because any device can send anything else.
     init(of advertisement: Advertisement, from peripheral: Peripheral.ID, _ entry: ListedDevice) {
         isReceived = advertisement.rssi != nil
         if let format = entry.format {
@@ -27,6 +30,12 @@ struct DeviceReport: Sendable {
             return
         }
         addBTHome(advertisement, peripheral, entry.bthomeKey)
+        isTrusted = entry.bthomeKey == nil || data != nil
+        if entry.bthomeKey == nil { addBeacons(advertisement) }
+        fields = DeviceField.numbered(fields)
+    }
+
+    private mutating func addBeacons(_ advertisement: Advertisement) {
         if let tag = try? RuuviTag.decode(advertisement) {
             add("temperature", tag.temperatureCelsius, "°C")
             add("humidity", tag.humidityPercent, "%")
@@ -38,7 +47,6 @@ struct DeviceReport: Sendable {
             add("temperature", telemetry.temperatureCelsius, "°C")
             add("voltage", telemetry.batteryMillivolts.map { Double($0) / 1000 }, "V")
         }
-        fields = DeviceField.numbered(fields)
     }
 
     private mutating func add(_ name: String, _ value: Double?, _ unit: String?) {
