@@ -217,6 +217,13 @@ struct DeviceTableTests {
         #expect(table.everything(at: .seconds(1)).allSatisfy { !$0.topic.contains("/event/") })
     }
 
+    @Test mutating func `the hold of a button as Shelly sends it is an event, and an unknown event is none`() throws {
+        let data = { Advertisement(rssi: -60, serviceData: [BluetoothUUID(0xFCD2): [0x40, 0x3A, $0, 0x45, 0xD5, 0]]) }
+        #expect(events(data(0xFE), at: 0).map(\.payload) == [#"{"event_type":"hold_press"}"#])
+        #expect(events(data(0x7F), at: 1) == [])
+        #expect(table.everything(at: .seconds(1)).last?.payload == #"{"rssi":-60,"temperature":21.3}"#)
+    }
+
     @Test mutating func `an event that the system only remembers is not published`() throws {
         var remembered = try press(.press, packet: 7)
         remembered.rssi = nil
