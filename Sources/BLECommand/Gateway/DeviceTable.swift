@@ -384,12 +384,23 @@ struct DeviceTable: Sendable {
 
     /// Returns what people should know of devices, now and then.
     mutating func notes(at now: Duration) -> [String] {
-        devices.keys.sorted().compactMap { id in
-            guard let count = devices[id]?.history.takeOutdatedCount(at: now), let device = devices[id] else {
-                return nil
+        // Of many devices, few have a note.
+        let due = devices.filter { $0.value.history.isNoteDue(at: now) }
+        return due.keys.sorted().flatMap { id -> [String] in
+            guard let counts = devices[id]?.history.takeCounts(at: now), let device = devices[id] else { return [] }
+            let (outdated, key) = (counts.outdated, device.entry.key.excerpt)
+            var notes: [String] = []
+            if counts.restarts > 0 {
+                notes.append(
+                    "\(key): counts its reports from the beginning: it has restarted, or another device sends its old ones"
+                )
             }
-            return "\(device.entry.key.excerpt): ignored \(count) old report\(count == 1 ? "" : "s"), sent again "
-                + "by another device, or after a restart of this one"
+            if outdated > 0 {
+                notes.append(
+                    "\(key): ignored \(outdated) old report\(outdated == 1 ? "" : "s"), sent again by another device, or "
+                        + "after a restart of this one; a restart of the gateway accepts any counter")
+            }
+            return notes
         }
     }
 

@@ -267,13 +267,14 @@ struct DeviceTableTests {
             for second in 4..<300 { #expect(try hearSealed(false, counter: 1000, at: Double(second)) == []) }
             // Not even the availability depends on it.
             #expect(table.pass(to: .seconds(303)).map(\.payload) == ["offline"])
-            #expect(table.notes(at: .seconds(303)).map { $0.contains("door: ignored 296 old reports") } == [true])
+            #expect(table.notes(at: .seconds(303)).map { $0.contains("door: ignored 240 old reports") } == [true])
             #expect(try hearSealed(false, counter: 900, at: 400) == [])
             #expect(table.notes(at: .seconds(3902)) == [])
             #expect(table.notes(at: .seconds(3903)).map { $0.contains("ignored 1 old report,") } == [true])
             #expect(table.notes(at: .seconds(9000)) == [])
             // The device has restarted.
             #expect(try !hearSealed(false, counter: 0, at: 9000).isEmpty)
+            #expect(table.notes(at: .seconds(9000)).map { $0.hasPrefix("door: counts its reports from the") } == [true])
         }
 
         /// Advertisements that any device can send with the address of one with a key.
