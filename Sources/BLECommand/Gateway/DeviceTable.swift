@@ -392,13 +392,13 @@ struct DeviceTable: Sendable {
             var notes: [String] = []
             if counts.restarts > 0 {
                 notes.append(
-                    "\(key): counts its reports from the beginning: it has restarted, or another device sends its old ones"
-                )
+                    "\(key): counts its reports from the beginning: it has restarted, or another device sends "
+                        + "its old ones")
             }
             if outdated > 0 {
                 notes.append(
-                    "\(key): ignored \(outdated) old report\(outdated == 1 ? "" : "s"), sent again by another device, or "
-                        + "after a restart of this one; a restart of the gateway accepts any counter")
+                    "\(key): ignored \(outdated) old report\(outdated == 1 ? "" : "s"), sent again by another device, "
+                        + "or after a restart of this one; a restart of the gateway accepts any counter")
             }
             return notes
         }

@@ -412,7 +412,8 @@ final class Gateway: Sendable {
             return
         }
         let key = origin.entry
-        if list.peripheral(device) != nil || list.all.contains(where: { $0.key == key }) {
+        let isListed = list.all.contains { $0.key == key && $0.mayHave(topic: device) }
+        if list.peripheral(device) != nil || isListed {
             publish { table, _ in table.missing(device) }
         } else if peripheral(device) == nil {
             note("\(device.excerpt) is no longer listed")
