@@ -152,6 +152,28 @@ struct GatewayFileTests {
         expectMistake(Self.format(#""fields": {"a": {"at": 0, "type": "u8"}}"#, device: device), message)
     }
 
+    /// A file with two formats of characteristics, f and g, that have fields of these names.
+    private static func formats(_ name: String, _ other: String, _ formats: String, values: String) -> String {
+        let format = { #"{"fields": {"\#($0)": {"at": 0, "type": "u8"}, "\#($0) high": {"at": 1, "type": "u8"}}}"# }
+        return """
+            {"id": "a", "formats": {"f": \(format(name)), "g": \(format(other))}, "devices": {"x": {
+             "address": "C4:7C:8D:00:00:01", "values": \(values), "formats": {\(formats)}}}}
+            """
+    }
+
+    @Test func `two characteristics of a device have no values of the same name`() throws {
+        let formats = #""ff01": "f", "ff02": "g""#
+        let values = #"["ff01", "ff02"]"#
+        expectMistake(
+            Self.formats("level", "Level", formats, values: values),
+            "devices.x.formats.ff02: has a value of the same name as ff01: level")
+        expectMistake(
+            Self.formats("level", "depth", #""ff01": "f", "ff02": "f""#, values: values),
+            "devices.x.formats.ff02: has a value of the same name as ff01: level")
+        #expect(
+            try read(Self.formats("level", "depth", formats, values: values)).devices.first?.formats.count == 2)
+    }
+
     @Test func `a format of characteristics is not one of advertised data`() {
         expectMistake(
             #"{"id": "a", "formats": {"f": {"fields": {"a": {"at": 0, "type": "u8"}}}}, "devices": {"x": {"company": "0499", "format": "f"}}}"#,
