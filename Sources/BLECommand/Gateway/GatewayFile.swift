@@ -120,8 +120,11 @@ enum GatewayFile {
         var names: [String: String] = [:]
         for (name, entry) in try object["formats"]?.entries() ?? [] {
             let key = try value(Entry(.string(name), entry.place))
-            guard device.values.contains(key) || !device.profiles.isEmpty else {
+            guard device.values.contains(where: key.overlaps) || !device.profiles.isEmpty else {
                 throw entry.mistake("not one of the values")
+            }
+            if device.formats.keys.contains(where: key.overlaps) {
+                throw entry.mistake("another one is the same characteristic")
             }
             let format = try known(entry, formats)
             guard format.source == nil else { throw entry.mistake("the format is of advertised data") }

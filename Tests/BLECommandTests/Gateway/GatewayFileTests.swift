@@ -174,6 +174,46 @@ struct GatewayFileTests {
             try read(Self.formats("level", "depth", formats, values: values)).devices.first?.formats.count == 2)
     }
 
+    @Test(arguments: [
+        ("ff01", "ff01", "ff00/ff01", true), ("ff01", "ff00/ff01", "ff01", true),
+        ("ff01", "ff00/ff01", "ff00/ff01", true), ("ff00/ff01", "ff01", "ff01", true),
+        ("ff00/ff01", "ff01", "ff00/ff01", true), ("ff00/ff01", "ff00/ff01", "ff01", true),
+        ("ff00/ff01", "ff00/ff01", "ff0f/ff01", false), ("ff01", "ff00/ff01", "ff0f/ff01", false),
+        ("ff01", "ff01", "ff02", false),
+    ])
+    func `a format is that of a characteristic for the file, values and commands, with and without a service`(
+        value: String, format: String, key: String, isOwn: Bool
+    ) throws {
+        let configuration = try read(
+            Self.formats("level", "depth", #""\#(format)": "f""#, values: #"["\#(value)"]"#))
+        let device = try #require(configuration.devices.first)
+        let fields = device.fields(of: [7, 8], try GatewayFile.value(try Entry(text: Data(#""\#(key)""#.utf8))))
+        #expect(fields.map(\.id) == (isOwn ? ["level", "level_high"] : [fields[0].id]))
+        #expect(isOwn || fields[0].value == .text("0708"))
+    }
+
+    @Test func `a characteristic has one format`() throws {
+        for (one, other) in [("ff01", "ff00/ff01"), ("FF01", "ff01"), ("ff00/FF01", "ff00/ff01")] {
+            expectMistake(
+                Self.formats("level", "depth", #""\#(one)": "f", "\#(other)": "g""#, values: #"["ff01"]"#),
+                ": another one is the same characteristic")
+        }
+        let values = #"["ff00/ff01", "ff0f/ff01"]"#
+        let formats = #""ff00/ff01": "f", "ff0f/ff01": "g""#
+        let device = try #require(
+            try read(Self.formats("level", "depth", formats, values: values)).devices.first)
+        func ids(_ key: CharacteristicKey) -> [String] { device.fields(of: [7, 8], key).map(\.id) }
+        let characteristic = BluetoothUUID(0xFF01)
+        #expect(
+            ids(CharacteristicKey(service: BluetoothUUID(0xFF0F), characteristic: characteristic)) == [
+                "depth", "depth_high",
+            ])
+        // It may be that of either service.
+        #expect(ids(CharacteristicKey(characteristic: characteristic)).count == 1)
+        expectMistake(
+            Self.formats("level", "depth", #""ff0e/ff01": "f""#, values: #"["ff00/ff01"]"#), "not one of the values")
+    }
+
     @Test func `a format of characteristics is not one of advertised data`() {
         expectMistake(
             #"{"id": "a", "formats": {"f": {"fields": {"a": {"at": 0, "type": "u8"}}}}, "devices": {"x": {"company": "0499", "format": "f"}}}"#,
