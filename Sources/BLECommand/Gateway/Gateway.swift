@@ -258,10 +258,10 @@ final class Gateway: Sendable {
                 }
             }
             group.addTask {
-                var noted: Set<String> = []
-                // Each text once: what a device lacks, it also lacks on the next link.
+                var told = ToldTexts()
+                // What a device lacks, it also lacks on the next link.
                 func noteOnce(_ text: String) {
-                    if noted.insert(text).inserted { self.note("\(device.key.excerpt): \(text)") }
+                    if told.insert(text, at: self.elapsed()) { self.note("\(device.key.excerpt): \(text)") }
                 }
                 while true {
                     do {
