@@ -110,6 +110,14 @@ struct DeviceTableTests {
         #expect(announcement.contains(#""p":"binary_sensor","pl_off":"False","pl_on":"True""#))
     }
 
+    @Test mutating func `Home Assistant gets the beginning of a text that is longer than it accepts`() throws {
+        let text = try BTHomeObject(try #require(BTHomeKind(id: 0x53)), .text("a"))
+        let announcement = try #require(hear(try report(text), at: 0).first { $0.topic == Self.discovery }).payload
+        #expect(
+            announcement.contains(
+                #""val_tpl":"{{ value_json['text'][:255] if value_json['text'] is string else none }}""#))
+    }
+
     @Test mutating func `a name that changes all the time is announced once a minute`() throws {
         let entry = ListedDevice(key: "freezer", match: .company(1))
         let announcements = (0..<120).reduce(into: 0) { count, second in
