@@ -17,6 +17,8 @@ struct DeviceTable: Sendable {
         /// The parts that have events.
         var sources: Set<DeviceEvent.Source> = []
         var history = ReportHistory()
+        /// The last report of a device with a key.
+        var report: DeviceReport?
         /// The second in which events were published last, and their number.
         var lastEvents: (second: Int64, count: Int) = (0, 0)
         var rssi: Int?
@@ -118,17 +120,20 @@ struct DeviceTable: Sendable {
         _ peripheral: Peripheral.ID, _ entry: ListedDevice, _ advertisement: Advertisement, at now: Duration
     ) -> [GatewayMessage] {
         let id = entry.topic(of: peripheral)
-        let report = DeviceReport(of: advertisement, from: peripheral, entry)
+        let report = DeviceReport(of: advertisement, from: peripheral, entry, after: devices[id]?.report)
         guard report.isTrusted else { return [] }
         var history = devices[id]?.history ?? ReportHistory()
         let order = history.take(report, at: now)
         guard order != .outdated else {
             devices[id]?.history = history
+            devices[id]?.report = report
             return []
         }
         var events: [DeviceEvent] = []
         let messages = change(peripheral, entry, name: advertisement.localName, at: now) { device in
             device.history = history
+            // It is needed only where decoding is costly.
+            device.report = entry.bthomeKey == nil ? nil : report
             device.rssi = advertisement.rssi ?? device.rssi
             // What the system remembers is no new event.
             events = device.take(order == .new && report.isReceived ? report.events : [], at: now)

@@ -187,7 +187,7 @@ struct GatewayFileTests {
         let configuration = try read(
             Self.formats("level", "depth", #""\#(format)": "f""#, values: #"["\#(value)"]"#))
         let device = try #require(configuration.devices.first)
-        let fields = device.fields(of: [7, 8], try GatewayFile.value(try Entry(text: Data(#""\#(key)""#.utf8))))
+        let fields = device.fields(of: [7, 8], try GatewayFile.value(Entry(.string(key), Entry.Place())))
         #expect(fields.map(\.id) == (isOwn ? ["level", "level_high"] : [fields[0].id]))
         #expect(isOwn || fields[0].value == .text("0708"))
     }
