@@ -154,7 +154,9 @@ struct GatewayFileTests {
 
     /// A file with two formats of characteristics, f and g, that have fields of these names.
     private static func formats(_ name: String, _ other: String, _ formats: String, values: String) -> String {
-        let format = { #"{"fields": {"\#($0)": {"at": 0, "type": "u8"}, "\#($0) high": {"at": 1, "type": "u8"}}}"# }
+        func format(_ name: String) -> String {
+            #"{"fields": {"\#(name)": {"at": 0, "type": "u8"}, "\#(name) high": {"at": 1, "type": "u8"}}}"#
+        }
         return """
             {"id": "a", "formats": {"f": \(format(name)), "g": \(format(other))}, "devices": {"x": {
              "address": "C4:7C:8D:00:00:01", "values": \(values), "formats": {\(formats)}}}}

@@ -144,7 +144,7 @@ struct GatewayTests {
             var strap = PeripheralDefinition.heartRateStrap(beatsPerMinute: 72)
             strap.address = Self.address.rawValue
             _ = await world.radio.add(strap)
-            await world.clock.run(for: .seconds(120))
+            await world.clock.run(for: .seconds(600))
             let state = broker.retained["\(Self.key)/state"]
             #expect(state?.contains(#""heart_rate_measurement_heart_rate":72"#) == true)
             #expect(notes.value.filter { $0.hasPrefix("strap: ") } == [])
