@@ -75,8 +75,9 @@ extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
     /// Decodes the report in the service data of FCD2. Returns nil if there is none.
     ///
     /// Bits 3 and 4 of the first byte are reserved and ignored. Bit 1 is no longer in the published format; if it is
-    /// set, the device's address follows, as other decoders assume. Throws `unsupportedVersion`, `invalidLength` if the
-    /// data or an object is truncated, `invalidValue` for an unknown flag, event or command, and `invalidText`.
+    /// set, the device's address follows, as other decoders assume. An unknown event of a button or a dimmer is none,
+    /// and an unknown command is omitted, so that the rest of the report counts. Throws `unsupportedVersion`,
+    /// `invalidLength` if the data or an object is truncated, `invalidValue` for an unknown flag, and `invalidText`.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> BTHome? {
         guard let data = advertisement.serviceData[service] else { return nil }
         guard let information = data.first else { throw error(.invalidLength(0)) }
@@ -110,7 +111,7 @@ extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
         do throws(AdvertisementFormatError) {
             while let id = rest.first, let kind = BTHomeKind(id: id) {
                 rest = rest.dropFirst()
-                objects.append(try BTHomeObject(kind, reading: &rest))
+                if let object = try BTHomeObject(kind, reading: &rest) { objects.append(object) }
             }
         } catch {
             guard case .invalidLength = error.reason else { throw error }

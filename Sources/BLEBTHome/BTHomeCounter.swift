@@ -39,13 +39,16 @@ public struct BTHomeCounter: Hashable, Sendable {
     public init() {}
 
     /// Compares the counter of a report with the latest one, and remembers it unless it is outdated.
-    public mutating func accept(_ counter: UInt32) -> Order {
+    ///
+    /// - Parameter mayRestart: whether the device may have restarted. Pass false for some time after a restart:
+    ///   otherwise, recorded reports with low counters, sent in turn, are all new.
+    public mutating func accept(_ counter: UInt32, mayRestart: Bool = true) -> Order {
         guard let latest, counter <= latest else {
             latest = counter
             return .new
         }
         guard counter != latest else { return .repeated }
-        guard counter < Self.restartLimit else { return .outdated }
+        guard mayRestart, counter < Self.restartLimit else { return .outdated }
         self.latest = counter
         return .new
     }

@@ -26,6 +26,14 @@ import Testing
             orders([3_000_000_000, first, first, first + 1, 2_999_999_999]) == [.new, .new, .repeated, .new, .new])
     }
 
+    @Test func `a low counter is outdated if the device cannot have restarted`() {
+        var counter = BTHomeCounter()
+        #expect(counter.accept(5, mayRestart: false) == .new)
+        #expect(counter.accept(4, mayRestart: false) == .outdated)
+        #expect(counter.accept(6, mayRestart: false) == .new)
+        #expect(counter.accept(5) == .new)
+    }
+
     @Test func `after the highest counter follow the low ones`() {
         #expect(orders([.max - 1, .max, 0, 1, 1]) == [.new, .new, .new, .new, .repeated])
         #expect(orders([50, 40, 40, 41]) == [.new, .new, .repeated, .new])

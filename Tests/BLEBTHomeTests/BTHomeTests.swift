@@ -63,11 +63,22 @@ import Testing
             ("40 3b0201ff", .invalidLength(5)), ("40 53", .invalidLength(2)), ("40 530261", .invalidLength(4)),
             ("40 54ff00", .invalidLength(4)), ("40 f1000102", .invalidLength(5)),
             ("40 0f02", .invalidValue(field: "generic")), ("40 2dff", .invalidValue(field: "window")),
-            ("40 3afe", .invalidValue(field: "button")), ("40 3c0301", .invalidValue(field: "dimmer")),
-            ("40 3b0005", .invalidValue(field: "command")), ("40 530187", .invalidText(field: "text")),
+            ("40 3b02ff01", .invalidLength(5)), ("40 530187", .invalidText(field: "text")),
         ] as [(String, AdvertisementFormatError.Reason)])
     func `what is not by the rules is an error`(_ hex: String, _ reason: AdvertisementFormatError.Reason) {
         #expect(throws: AdvertisementFormatError("BTHome", reason)) { try decode(hex) }
+    }
+
+    @Test(
+        arguments: [
+            ("40 3afe 0161", [.button(.holdPress), .number(97)]), ("40 3a7f 0161", [.button(.none), .number(97)]),
+            ("40 3c0302 0161", [.dimmer(.none, steps: 2), .number(97)]), ("40 3b02ff0102 0161", [.number(97)]),
+            ("40 3b0005 3b0001", [.command(.on, arguments: [])]),
+        ] as [(String, [BTHomeObject.Content])])
+    func `an unknown event is none, and the rest of the report counts`(
+        _ hex: String, _ contents: [BTHomeObject.Content]
+    ) throws {
+        #expect(try #require(try decode(hex)?.objects).map(\.content) == contents)
     }
 
     @Test func `an address has 6 bytes`() {

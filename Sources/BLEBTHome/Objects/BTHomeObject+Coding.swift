@@ -1,19 +1,15 @@
 internal import BLE
 
 extension BTHomeObject {
-    /// Decodes an object of the given kind, whose id was already read, from the beginning of `rest`. Throws if the
-    /// object is truncated or has an invalid value.
-    init(_ kind: BTHomeKind, reading rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) {
+    /// Decodes an object of the given kind, whose id was already read, from the beginning of `rest`. Nil for an unknown
+    /// command. Throws if the object is truncated or has an invalid value.
+    init?(_ kind: BTHomeKind, reading rest: inout ArraySlice<UInt8>) throws(AdvertisementFormatError) {
         func take(_ count: Int) throws(AdvertisementFormatError) -> ArraySlice<UInt8> {
             guard count <= rest.count else { throw BTHome.error(.invalidLength(rest.count)) }
             defer { rest = rest.dropFirst(count) }
             return rest.prefix(count)
         }
         func byte() throws(AdvertisementFormatError) -> UInt8 { try take(1).reduce(0) { $0 | $1 } }
-        func known<Value>(_ value: Value?) throws(AdvertisementFormatError) -> Value {
-            guard let value else { throw BTHome.error(.invalidValue(field: kind.name)) }
-            return value
-        }
         self.kind = kind
         switch kind.coding {
         case .unsigned(let count, _): content = .number(Self.unsigned(try take(count)))
@@ -22,14 +18,17 @@ extension BTHomeObject {
             content = .number((Self.unsigned(try take(count)) << unused) >> unused)
         case .flag:
             let value = try byte()
-            content = .flag(try known(value <= 1 ? value == 1 : nil))
-        case .button: content = .button(try known(BTHomeButton(rawValue: byte())))
-        case .dimmer: content = .dimmer(try known(BTHomeDimmer(rawValue: byte())), steps: try byte())
+            guard value <= 1 else { throw BTHome.error(.invalidValue(field: kind.name)) }
+            content = .flag(value == 1)
+        case .button: content = .button(BTHomeButton(received: try byte()))
+        case .dimmer: content = .dimmer(BTHomeDimmer(rawValue: try byte()) ?? .none, steps: try byte())
         case .command:
             // The upper three bits are reserved.
             let count = Int(try byte() & 0x1F)
-            let command = try known(BTHomeCommand(rawValue: byte()))
-            content = .command(command, arguments: Array(try take(count)))
+            let command = BTHomeCommand(rawValue: try byte())
+            let arguments = Array(try take(count))
+            guard let command else { return nil }
+            content = .command(command, arguments: arguments)
         case .text:
             let bytes = try take(Int(byte()))
             guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -63,4 +62,9 @@ extension BTHomeObject {
     private static func unsigned(_ bytes: ArraySlice<UInt8>) -> Int64 {
         bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
     }
+}
+
+extension BTHomeButton {
+    /// The event of a received number. Shelly's buttons send FE while they are held.
+    fileprivate init(received number: UInt8) { self = number == 0xFE ? .holdPress : Self(rawValue: number) ?? .none }
 }

@@ -10,8 +10,9 @@
     /// }
     /// ```
     ///
-    /// The first packet with an address costs an encrypted block for each key. The results for the latest addresses are
-    /// kept, also for those of other devices, so that later packets cost a look-up.
+    /// The first packet with an address costs an encrypted block for each key up to the one that resolves it, so for
+    /// all keys if none does. The results for the latest addresses are kept, also for those of other devices, so that
+    /// later packets cost a look-up. An address that is not among the latest ones costs the blocks again.
     public struct AddressResolver<Device: Sendable>: Sendable {
         private let devices: [(key: IdentityResolvingKey, device: Device)]
         private let capacity: Int

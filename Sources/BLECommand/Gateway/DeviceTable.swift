@@ -17,6 +17,8 @@ struct DeviceTable: Sendable {
         /// The parts that have events.
         var sources: Set<DeviceEvent.Source> = []
         var history = ReportHistory()
+        /// The last report of a device with a key.
+        var report: DeviceReport?
         /// The second in which events were published last, and their number.
         var lastEvents: (second: Int64, count: Int) = (0, 0)
         var rssi: Int?
@@ -112,21 +114,26 @@ struct DeviceTable: Sendable {
 
     // MARK: Changes
 
-    /// Takes an advertisement of a listed device. A report that was recorded, and is sent again, is ignored.
+    /// Takes an advertisement of a listed device. A report that was recorded, and is sent again, is ignored, and so is
+    /// what another device may have sent in the name of one with a key.
     mutating func hear(
         _ peripheral: Peripheral.ID, _ entry: ListedDevice, _ advertisement: Advertisement, at now: Duration
     ) -> [GatewayMessage] {
         let id = entry.topic(of: peripheral)
-        let report = DeviceReport(of: advertisement, from: peripheral, entry)
+        let report = DeviceReport(of: advertisement, from: peripheral, entry, after: devices[id]?.report)
+        guard report.isTrusted else { return [] }
         var history = devices[id]?.history ?? ReportHistory()
         let order = history.take(report, at: now)
         guard order != .outdated else {
             devices[id]?.history = history
+            devices[id]?.report = report
             return []
         }
         var events: [DeviceEvent] = []
         let messages = change(peripheral, entry, name: advertisement.localName, at: now) { device in
             device.history = history
+            // It is needed only where decoding is costly.
+            device.report = entry.bthomeKey == nil ? nil : report
             device.rssi = advertisement.rssi ?? device.rssi
             // What the system remembers is no new event.
             events = device.take(order == .new && report.isReceived ? report.events : [], at: now)
@@ -382,12 +389,23 @@ struct DeviceTable: Sendable {
 
     /// Returns what people should know of devices, now and then.
     mutating func notes(at now: Duration) -> [String] {
-        devices.keys.sorted().compactMap { id in
-            guard let count = devices[id]?.history.takeOutdatedCount(at: now), let device = devices[id] else {
-                return nil
+        // Of many devices, few have a note.
+        let due = devices.filter { $0.value.history.isNoteDue(at: now) }
+        return due.keys.sorted().flatMap { id -> [String] in
+            guard let counts = devices[id]?.history.takeCounts(at: now), let device = devices[id] else { return [] }
+            let (outdated, key) = (counts.outdated, device.entry.key.excerpt)
+            var notes: [String] = []
+            if counts.restarts > 0 {
+                notes.append(
+                    "\(key): counts its reports from the beginning: it has restarted, or another device sends "
+                        + "its old ones")
             }
-            return "\(device.entry.key.excerpt): ignored \(count) old report\(count == 1 ? "" : "s"), sent again "
-                + "by another device, or after a restart of this one"
+            if outdated > 0 {
+                notes.append(
+                    "\(key): ignored \(outdated) old report\(outdated == 1 ? "" : "s"), sent again by another device, "
+                        + "or after a restart of this one; a restart of the gateway accepts any counter")
+            }
+            return notes
         }
     }
 

@@ -258,10 +258,10 @@ final class Gateway: Sendable {
                 }
             }
             group.addTask {
-                var noted: Set<String> = []
-                // Each text once: what a device lacks, it also lacks on the next link.
+                var told = ToldTexts()
+                // What a device lacks, it also lacks on the next link.
                 func noteOnce(_ text: String) {
-                    if noted.insert(text).inserted { self.note("\(device.key.excerpt): \(text)") }
+                    if told.insert(text, at: self.elapsed()) { self.note("\(device.key.excerpt): \(text)") }
                 }
                 while true {
                     do {
@@ -412,7 +412,8 @@ final class Gateway: Sendable {
             return
         }
         let key = origin.entry
-        if list.peripheral(device) != nil || list.all.contains(where: { $0.key == key }) {
+        let isListed = list.all.contains { $0.key == key && $0.mayHave(topic: device) }
+        if list.peripheral(device) != nil || isListed {
             publish { table, _ in table.missing(device) }
         } else if peripheral(device) == nil {
             note("\(device.excerpt) is no longer listed")

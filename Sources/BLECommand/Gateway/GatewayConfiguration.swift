@@ -84,6 +84,15 @@ struct ListedDevice: Sendable {
     func topic(of peripheral: Peripheral.ID) -> String {
         isPrivate ? "private_\(DeviceField.id(key))" : GatewayTopics.device(peripheral)
     }
+
+    /// Whether a part of a topic may stand for a peripheral of this entry.
+    func mayHave(topic: String) -> Bool {
+        switch match {
+        case .address(let id): topic == GatewayTopics.device(id)
+        case .identity: topic == "private_\(DeviceField.id(key))"
+        case .name, .service, .company: !topic.hasPrefix("private_")
+        }
+    }
 }
 
 /// The list of devices. Finding an entry takes the same time for a list of any length.

@@ -116,13 +116,23 @@ enum GatewayFile {
         }
         if let values = object["values"] { device.values = try values.array().map { try value($0) } }
         if let profiles = object["profiles"] { device.profiles = try profiles.array().map { try $0.service() } }
+        // The characteristics with formats, by the ids of their fields: one would overwrite the other's values.
+        var names: [String: String] = [:]
         for (name, entry) in try object["formats"]?.entries() ?? [] {
             let key = try value(Entry(.string(name), entry.place))
-            guard device.values.contains(key) || !device.profiles.isEmpty else {
+            guard device.values.contains(where: key.overlaps) || !device.profiles.isEmpty else {
                 throw entry.mistake("not one of the values")
+            }
+            if device.formats.keys.contains(where: key.overlaps) {
+                throw entry.mistake("another one is the same characteristic")
             }
             let format = try known(entry, formats)
             guard format.source == nil else { throw entry.mistake("the format is of advertised data") }
+            for field in format.fields {
+                let id = DeviceField.id(field.name)
+                guard let other = names.updateValue(name, forKey: id) else { continue }
+                throw entry.mistake("has a value of the same name as \(other.excerpt): \(id)")
+            }
             device.formats[key] = format
         }
     }

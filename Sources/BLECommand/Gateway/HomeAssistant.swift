@@ -35,6 +35,9 @@ enum HomeAssistant {
         ])
     }
 
+    /// The longest state that Home Assistant accepts, in characters.
+    private static let maximumLength = 255
+
     private static func component(_ field: DeviceField, _ identifier: String) -> JSON {
         let id = "\(identifier)_\(field.id)"
         var component: [String: JSON] = [
@@ -54,7 +57,10 @@ enum HomeAssistant {
             component["unit_of_meas"] = .optional(field.unit)
             let isTotal = known.map(totals.contains) ?? false
             component["stat_cla"] = isTotal ? "total_increasing" : "measurement"
-        case .text: component["p"] = "sensor"
+        case .text:
+            component["p"] = "sensor"
+            let value = "value_json['\(field.id)']"
+            component["val_tpl"] = .string("{{ \(value)[:\(maximumLength)] if \(value) is string else none }}")
         }
         component["default_entity_id"] = .string("\(field.value.isFlag ? "binary_sensor" : "sensor").\(id)")
         return .object(component.filter { $0.value != .null })

@@ -31,13 +31,11 @@ extension ListedDevice {
                 let properties = characteristic.properties
                 let notifies = !properties.isDisjoint(with: [.notify, .indicate])
                 let isWritten = !properties.isDisjoint(with: [.write, .writeWithoutResponse])
+                let key = CharacteristicKey(service: service.uuid, characteristic: characteristic.uuid)
                 guard properties.contains(.read) || notifies && !isWritten,
-                    !values.contains(where: { $0.key.isSame(service.uuid, characteristic.uuid) })
+                    !values.contains(where: { $0.key.overlaps(key) })
                 else { continue }
-                values.append(
-                    DeclaredValue(
-                        CharacteristicKey(service: service.uuid, characteristic: characteristic.uuid),
-                        isRead: properties.contains(.read), isNotified: notifies))
+                values.append(DeclaredValue(key, isRead: properties.contains(.read), isNotified: notifies))
             }
         }
         return values
@@ -45,15 +43,18 @@ extension ListedDevice {
 
     /// Returns the fields of a value, in its own format or in that of the SIG.
     func fields(of value: [UInt8], _ key: CharacteristicKey) -> [DeviceField] {
-        let anywhere = CharacteristicKey(characteristic: key.characteristic)
-        guard let format = formats[key] ?? formats[anywhere] else { return DeviceField.fields(of: value, key) }
+        let own = formats.filter { $0.key.overlaps(key) }
+        // Of formats in several services, none is that of a characteristic in any service.
+        guard own.count == 1, let format = own.first?.value else { return DeviceField.fields(of: value, key) }
         return format.fields(of: value)
     }
 }
 
 extension CharacteristicKey {
-    /// Whether the key stands for a characteristic in a service.
-    fileprivate func isSame(_ service: BluetoothUUID, _ characteristic: BluetoothUUID) -> Bool {
-        self.characteristic == characteristic && (self.service.map { $0 == service } ?? true)
+    /// Whether two keys can stand for the same characteristic. One without a service stands for one in any service.
+    func overlaps(_ other: CharacteristicKey) -> Bool {
+        guard characteristic == other.characteristic else { return false }
+        guard let service, let another = other.service else { return true }
+        return service == another
     }
 }

@@ -52,6 +52,26 @@ struct DeviceFieldTests {
             #expect(fields(plain).map(\.value) == [.number(25.06)])
             #expect(fields(plain, key: key) == [])
         }
+
+        @Test func `the same data from the same peripheral is decrypted once`() throws {
+            let key = try #require(Hex.bytes("231d39c1d7cc1ab1aee224cd096db932"))
+            let service = BluetoothUUID(0xFCD2)
+            var advertisement = Advertisement(
+                rssi: -60, serviceData: [service: try #require(Hex.bytes("41a47266c95f730011223378237214"))])
+            let first = DeviceReport(
+                of: advertisement, from: id, ListedDevice(key: "device", match: .address(id), bthomeKey: key))
+            #expect(first.isTrusted && first.isReceived)
+            // With another key, only what is not decrypted again is the same.
+            let other = ListedDevice(
+                key: "device", match: .address(id), bthomeKey: [UInt8](repeating: 1, count: 16))
+            advertisement.rssi = nil
+            let second = DeviceReport(of: advertisement, from: id, other, after: first)
+            #expect(second.fields == first.fields && second.data == first.data && second.counter == first.counter)
+            #expect(second.isTrusted && !second.isReceived)
+            #expect(!DeviceReport(of: advertisement, from: "54:48:E6:8F:80:A6", other, after: first).isTrusted)
+            advertisement.serviceData[service]?[2] ^= 1
+            #expect(!DeviceReport(of: advertisement, from: id, other, after: first).isTrusted)
+        }
     #endif
 
     @Test(arguments: ["", "40", "4002", "ff", "41a47266"])

@@ -105,13 +105,27 @@ struct DeviceFormatTests {
         #expect(DeviceReport(of: tag, from: id, entry(format)).fields.map(\.value) == [.number(5)])
     }
 
-    @Test func `any bytes are read without a trap`() throws {
+    @Test func `bytes of any number and with all or no bits are read`() throws {
+        let integers: [UInt8: Double] = [
+            0: -1e9, 0x7F: 8_355_711 * 1e9 - 1e9, 0x80: -8_355_712 * 1e9 - 1e9, 0xFF: -2e9,
+        ]
+        // The shortest decimal numbers of the bits 7F7F7F7F and 80808080.
+        let floats: [UInt8: Double] = [0: 0, 0x7F: 3.3961514e38, 0x80: -1.180104e-38]
         let format = try format(
             #""fields": {"a": {"at": 0, "type": "i24", "factor": 1e9, "add": -1e9}, "b": {"at": 3, "type": "f32"}, "c": {"at": 511, "type": "u8"}}"#
         )
-        for count in 0..<20 {
+        for count in 0..<600 {
             for byte: UInt8 in [0, 0x7F, 0x80, 0xFF] {
-                #expect(format.fields(of: [UInt8](repeating: byte, count: count)).count <= 2)
+                let values = Dictionary(
+                    uniqueKeysWithValues: format.fields(of: [UInt8](repeating: byte, count: count)).map {
+                        ($0.name, $0.value)
+                    })
+                var expected: [String: DeviceField.Value] = [:]
+                if count >= 3 { expected["a"] = .number(integers[byte] ?? .nan) }
+                // All bits of FF are no number.
+                if count >= 7, byte != 0xFF { expected["b"] = .number(floats[byte] ?? .nan) }
+                if count >= 512 { expected["c"] = .number(Double(byte)) }
+                #expect(values == expected, "\(count) bytes \(byte)")
             }
         }
     }

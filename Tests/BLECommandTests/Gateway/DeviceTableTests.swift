@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEBeacons
 import Testing
 
 @testable import BLECommand
@@ -109,6 +110,14 @@ struct DeviceTableTests {
         #expect(announcement.contains(#""p":"binary_sensor","pl_off":"False","pl_on":"True""#))
     }
 
+    @Test mutating func `Home Assistant gets the beginning of a text that is longer than it accepts`() throws {
+        let text = try BTHomeObject(try #require(BTHomeKind(id: 0x53)), .text("a"))
+        let announcement = try #require(hear(try report(text), at: 0).first { $0.topic == Self.discovery }).payload
+        #expect(
+            announcement.contains(
+                #""val_tpl":"{{ value_json['text'][:255] if value_json['text'] is string else none }}""#))
+    }
+
     @Test mutating func `a name that changes all the time is announced once a minute`() throws {
         let entry = ListedDevice(key: "freezer", match: .company(1))
         let announcements = (0..<120).reduce(into: 0) { count, second in
@@ -160,7 +169,10 @@ struct DeviceTableTests {
         #expect(later.map(\.topic) == ["ble/device/private_my_watch/state"])
         #expect(table.count == 1)
         #expect(table.peripheral("private_my_watch") == second)
-        #expect((messages + later).allSatisfy { !$0.payload.contains("40:00") && !$0.topic.contains("4000") })
+        for message in messages + later + table.everything(at: .seconds(6)) {
+            let digits = (message.topic + " " + message.payload).lowercased().filter { $0.isLetter || $0.isNumber }
+            #expect(!digits.contains("400000000001") && !digits.contains("410000000002"), "\(message)")
+        }
     }
 
     // MARK: Events
@@ -216,6 +228,13 @@ struct DeviceTableTests {
         #expect(table.everything(at: .seconds(1)).allSatisfy { !$0.topic.contains("/event/") })
     }
 
+    @Test mutating func `the hold of a button as Shelly sends it is an event, and an unknown event is none`() throws {
+        let data = { Advertisement(rssi: -60, serviceData: [BluetoothUUID(0xFCD2): [0x40, 0x3A, $0, 0x45, 0xD5, 0]]) }
+        #expect(events(data(0xFE), at: 0).map(\.payload) == [#"{"event_type":"hold_press"}"#])
+        #expect(events(data(0x7F), at: 1) == [])
+        #expect(table.everything(at: .seconds(1)).last?.payload == #"{"rssi":-60,"temperature":21.3}"#)
+    }
+
     @Test mutating func `an event that the system only remembers is not published`() throws {
         var remembered = try press(.press, packet: 7)
         remembered.rssi = nil
@@ -259,13 +278,56 @@ struct DeviceTableTests {
             for second in 4..<300 { #expect(try hearSealed(false, counter: 1000, at: Double(second)) == []) }
             // Not even the availability depends on it.
             #expect(table.pass(to: .seconds(303)).map(\.payload) == ["offline"])
-            #expect(table.notes(at: .seconds(303)).map { $0.contains("door: ignored 296 old reports") } == [true])
+            #expect(table.notes(at: .seconds(303)).map { $0.contains("door: ignored 240 old reports") } == [true])
             #expect(try hearSealed(false, counter: 900, at: 400) == [])
             #expect(table.notes(at: .seconds(3902)) == [])
             #expect(table.notes(at: .seconds(3903)).map { $0.contains("ignored 1 old report,") } == [true])
             #expect(table.notes(at: .seconds(9000)) == [])
             // The device has restarted.
             #expect(try !hearSealed(false, counter: 0, at: 9000).isEmpty)
+            #expect(table.notes(at: .seconds(9000)).map { $0.hasPrefix("door: counts its reports from the") } == [true])
+        }
+
+        /// Advertisements that any device can send with the address of one with a key.
+        private func forgeries() throws -> [Advertisement] {
+            let door = try report(try BTHomeObject(try #require(BTHomeKind(id: 0x1A)), .flag(true)))
+            let wrongKey = try BTHome([try temperature(1)]).sealed(
+                key: try #require(BTHomeKey([UInt8](repeating: 8, count: 16))), address: [0xC4, 0x7C, 0x8D, 0, 0, 1],
+                counter: 5000)
+            var sealed = Advertisement(localName: "Forged", rssi: -60)
+            try wrongKey.encode(into: &sealed)
+            var tag = Advertisement(rssi: -60)
+            try RuuviTag(temperatureCelsius: 24.3).encode(into: &tag)
+            var beacon = Advertisement(rssi: -60)
+            try Eddystone.telemetry(
+                EddystoneTelemetry(temperatureCelsius: 24, advertisementCount: 1, uptimeDeciseconds: 1)
+            ).encode(into: &beacon)
+            return [door, sealed, tag, beacon, Advertisement(localName: "Forged", rssi: -60)]
+        }
+
+        @Test mutating func `what the key of a device does not authenticate has no effect`() throws {
+            for forgery in try forgeries() { #expect(table.hear(id, lock, forgery, at: .zero) == []) }
+            #expect(table.count == 0)
+            #expect(try hearSealed(false, counter: 1000, at: 0).contains { $0.payload.contains(#""door":false"#) })
+            for second in 60..<300 {
+                for forgery in try forgeries() {
+                    #expect(table.hear(id, lock, forgery, at: .seconds(second)) == [])
+                }
+            }
+            let state = try #require(table.everything(at: .seconds(299)).last)
+            #expect(state.payload == #"{"door":false,"rssi":-60}"#)
+            // Neither the name nor the availability depends on it.
+            #expect(table.everything(at: .seconds(299)).allSatisfy { !$0.payload.contains("Forged") })
+            #expect(table.pass(to: .seconds(300)).map(\.payload) == ["offline"])
+        }
+
+        @Test mutating func `a gateway of a fleet does not hear a device by what its key does not authenticate`() throws
+        {
+            table = DeviceTable(GatewayTopics(GatewayConfiguration(id: "kitchen")), isFleet: true)
+            _ = table.setConnected(true, at: .zero)
+            for forgery in try forgeries() { #expect(table.hear(id, lock, forgery, at: .seconds(10)) == []) }
+            #expect(table.pass(to: .seconds(20)) == [])
+            #expect(try hearSealed(false, counter: 1, at: 30).contains { $0.topic.contains("/seen/") })
         }
     #endif
 }

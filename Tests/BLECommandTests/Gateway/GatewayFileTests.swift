@@ -152,6 +152,70 @@ struct GatewayFileTests {
         expectMistake(Self.format(#""fields": {"a": {"at": 0, "type": "u8"}}"#, device: device), message)
     }
 
+    /// A file with two formats of characteristics, f and g, that have fields of these names.
+    private static func formats(_ name: String, _ other: String, _ formats: String, values: String) -> String {
+        func format(_ name: String) -> String {
+            #"{"fields": {"\#(name)": {"at": 0, "type": "u8"}, "\#(name) high": {"at": 1, "type": "u8"}}}"#
+        }
+        return """
+            {"id": "a", "formats": {"f": \(format(name)), "g": \(format(other))}, "devices": {"x": {
+             "address": "C4:7C:8D:00:00:01", "values": \(values), "formats": {\(formats)}}}}
+            """
+    }
+
+    @Test func `two characteristics of a device have no values of the same name`() throws {
+        let formats = #""ff01": "f", "ff02": "g""#
+        let values = #"["ff01", "ff02"]"#
+        expectMistake(
+            Self.formats("level", "Level", formats, values: values),
+            "devices.x.formats.ff02: has a value of the same name as ff01: level")
+        expectMistake(
+            Self.formats("level", "depth", #""ff01": "f", "ff02": "f""#, values: values),
+            "devices.x.formats.ff02: has a value of the same name as ff01: level")
+        #expect(
+            try read(Self.formats("level", "depth", formats, values: values)).devices.first?.formats.count == 2)
+    }
+
+    @Test(arguments: [
+        ("ff01", "ff01", "ff00/ff01", true), ("ff01", "ff00/ff01", "ff01", true),
+        ("ff01", "ff00/ff01", "ff00/ff01", true), ("ff00/ff01", "ff01", "ff01", true),
+        ("ff00/ff01", "ff01", "ff00/ff01", true), ("ff00/ff01", "ff00/ff01", "ff01", true),
+        ("ff00/ff01", "ff00/ff01", "ff0f/ff01", false), ("ff01", "ff00/ff01", "ff0f/ff01", false),
+        ("ff01", "ff01", "ff02", false),
+    ])
+    func `a format is that of a characteristic for the file, values and commands, with and without a service`(
+        value: String, format: String, key: String, isOwn: Bool
+    ) throws {
+        let configuration = try read(
+            Self.formats("level", "depth", #""\#(format)": "f""#, values: #"["\#(value)"]"#))
+        let device = try #require(configuration.devices.first)
+        let fields = device.fields(of: [7, 8], try GatewayFile.value(Entry(.string(key), Entry.Place())))
+        #expect(fields.map(\.id) == (isOwn ? ["level", "level_high"] : [fields[0].id]))
+        #expect(isOwn || fields[0].value == .text("0708"))
+    }
+
+    @Test func `a characteristic has one format`() throws {
+        for (one, other) in [("ff01", "ff00/ff01"), ("FF01", "ff01"), ("ff00/FF01", "ff00/ff01")] {
+            expectMistake(
+                Self.formats("level", "depth", #""\#(one)": "f", "\#(other)": "g""#, values: #"["ff01"]"#),
+                ": another one is the same characteristic")
+        }
+        let values = #"["ff00/ff01", "ff0f/ff01"]"#
+        let formats = #""ff00/ff01": "f", "ff0f/ff01": "g""#
+        let device = try #require(
+            try read(Self.formats("level", "depth", formats, values: values)).devices.first)
+        func ids(_ key: CharacteristicKey) -> [String] { device.fields(of: [7, 8], key).map(\.id) }
+        let characteristic = BluetoothUUID(0xFF01)
+        #expect(
+            ids(CharacteristicKey(service: BluetoothUUID(0xFF0F), characteristic: characteristic)) == [
+                "depth", "depth_high",
+            ])
+        // It may be that of either service.
+        #expect(ids(CharacteristicKey(characteristic: characteristic)).count == 1)
+        expectMistake(
+            Self.formats("level", "depth", #""ff0e/ff01": "f""#, values: #"["ff00/ff01"]"#), "not one of the values")
+    }
+
     @Test func `a format of characteristics is not one of advertised data`() {
         expectMistake(
             #"{"id": "a", "formats": {"f": {"fields": {"a": {"at": 0, "type": "u8"}}}}, "devices": {"x": {"company": "0499", "format": "f"}}}"#,

@@ -135,13 +135,19 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a device that is away for long is not told of again and again`() async throws {
+    @Test func `a device that is away for long is not told of, and has its values when it comes`() async throws {
         let notes = SharedValue<[String]>([])
         let entry = ListedDevice(
             key: "strap", match: .address(Self.address), profiles: [BluetoothUUID(0x180D)])
         try await withGateway([entry], note: { note in notes.change { $0.append(note) } }) {
-            await world.clock.run(for: .seconds(3600))
-            #expect(notes.value.count { $0.hasPrefix("strap: ") } <= 1)
+            await world.clock.run(for: .seconds(7200))
+            var strap = PeripheralDefinition.heartRateStrap(beatsPerMinute: 72)
+            strap.address = Self.address.rawValue
+            _ = await world.radio.add(strap)
+            await world.clock.run(for: .seconds(600))
+            let state = broker.retained["\(Self.key)/state"]
+            #expect(state?.contains(#""heart_rate_measurement_heart_rate":72"#) == true)
+            #expect(notes.value.filter { $0.hasPrefix("strap: ") } == [])
         }
     }
 
@@ -182,11 +188,11 @@ struct GatewayTests {
         @Test func `a device with private addresses stays one device, among strangers`() async throws {
             let bytes = try #require(Hex.bytes("ec0234a357c8ad05341010a60a397d9b"))
             let key = try #require(IdentityResolvingKey(bytes))
-            func text(_ address: [UInt8]) -> String { address.map { Hex.string([$0]) }.joined(separator: ":") }
+            let addresses = (0..<5).map { Self.text(key.address(random: UInt32($0))) }
             try await withGateway([ListedDevice(key: "watch", match: .identity(bytes))]) {
                 for number in 0..<5 {
                     let watch = await world.radio.add(
-                        try Self.thermometer(Double(number), address: text(key.address(random: UInt32(number)))))
+                        try Self.thermometer(Double(number), address: addresses[number]))
                     _ = await world.radio.add(try Self.thermometer(99, address: "41:00:00:00:00:0\(number)"))
                     await world.clock.run(for: .seconds(120))
                     let state = broker.retained["ble/device/private_watch/state"]
@@ -199,15 +205,33 @@ struct GatewayTests {
                         "ble/device/private_watch/availability"
                     ])
                 #expect(broker.retained["ble/device/private_watch/availability"] == "online")
-                let secret = "ec0234a357c8ad05341010a60a397d9b"
-                #expect(broker.log.allSatisfy { !$0.payload.contains(secret) && !$0.topic.contains(secret) })
+                // The watch does not advertise any longer.
+                command(#"{"id": "away", "read": "2a19"}"#, device: "private_watch")
+                try await asTimePasses { answers().contains { $0.payload.contains(#""id":"away","message""#) } }
+                expectSecret(["ec0234a357c8ad05341010a60a397d9b"] + addresses)
+            }
+        }
+
+        private static func text(_ address: [UInt8]) -> String {
+            address.map { Hex.string([$0]) }.joined(separator: ":")
+        }
+
+        /// Expects that no message has one of these hexadecimal numbers, in lowercase or uppercase, and with or without
+        /// characters between the digits.
+        private func expectSecret(_ secrets: [String]) {
+            func digits(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0.isNumber } }
+            #expect(!broker.log.isEmpty)
+            for message in broker.log {
+                for secret in secrets {
+                    #expect(!digits(message.topic + " " + message.payload).contains(digits(secret)), "\(message)")
+                }
             }
         }
 
         @Test func `a command for a device with private addresses goes to its latest one`() async throws {
             let bytes = [UInt8](repeating: 3, count: 16)
             let key = try #require(IdentityResolvingKey(bytes))
-            let address = key.address(random: 77).map { Hex.string([$0]) }.joined(separator: ":")
+            let address = Self.text(key.address(random: 77))
             var lamp = PeripheralDefinition.battery(level: 40)
             lamp.address = address
             _ = await world.radio.add(lamp)
@@ -216,6 +240,10 @@ struct GatewayTests {
                 command(#"{"id": "r", "read": "2a19"}"#, device: "private_lamp")
                 try await asTimePasses { answers().count == 1 }
                 #expect(answers()[0].payload.contains(#""battery_level":40"#))
+                command(#"{"read": "2a38"}"#, device: "private_lamp")
+                try await asTimePasses { answers().count == 2 }
+                #expect(answers()[1].payload.contains(#""ok":false"#))
+                expectSecret([address, Hex.string(bytes)])
             }
         }
     #endif
@@ -270,22 +298,34 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a device whose entry is gone is removed, and that of another gateway is not`() async throws {
-        try await withGateway([ListedDevice(key: "freezer", match: .address(Self.address))]) {
-            for (device, gateway, entry) in [
-                ("a1", "kitchen", "gone"), ("a2", "attic", "gone"), ("a3", "kitchen", "freezer"),
-            ] {
+    @Test func `a device whose entry is gone or another is removed, and that of another gateway is not`() async throws {
+        let entries = [
+            ListedDevice(key: "freezer", match: .address(Self.address)), ListedDevice(key: "tags", match: .company(1)),
+            ListedDevice(key: "watch", match: .identity([UInt8](repeating: 3, count: 16))),
+        ]
+        try await withGateway(entries) {
+            let devices = [
+                ("a2", "attic", "gone"), ("c47c8d000001", "kitchen", "freezer"), ("b1", "kitchen", "tags"),
+                ("private_watch", "kitchen", "watch"),
+                // Those that are removed.
+                ("a3", "kitchen", "freezer"), ("private_freezer", "kitchen", "freezer"), ("a4", "kitchen", "watch"),
+                ("private_tags", "kitchen", "tags"), ("a1", "kitchen", "gone"),
+            ]
+            for (device, gateway, entry) in devices {
                 let origin = #"{"gateway":"\#(gateway)","entry":"\#(entry)"}"#
                 broker.send(
                     ReceivedMessage(topic: "ble/device/\(device)/origin", payload: Array(origin.utf8), isRetained: true)
                 )
             }
-            broker.send(ReceivedMessage(topic: "ble/device/a4/origin", payload: [0xFF, 0]))
+            broker.send(ReceivedMessage(topic: "ble/device/a5/origin", payload: [0xFF, 0]))
             await until { broker.log.contains { $0.topic == "ble/device/a1/origin" } }
             await world.clock.run(for: .seconds(1))
             let removed = broker.log.filter { $0.payload.isEmpty }.map(\.topic)
             #expect(
-                removed == [
+                removed.filter { $0.hasSuffix("/origin") }
+                    == ["a3", "private_freezer", "a4", "private_tags", "a1"].map { "ble/device/\($0)/origin" })
+            #expect(
+                removed.suffix(5) == [
                     "homeassistant/device/ble_a1/config", "ble/device/a1/state", "ble/device/a1/availability",
                     "ble/device/a1/origin", "ble/gateway/kitchen/device/a1",
                 ])

@@ -14,19 +14,43 @@ struct DeviceReport: Sendable {
     /// The number that BTHome devices count up with each new report.
     private(set) var packetID: Int64?
     /// Whether the peripheral was received, and is not only known to the system.
-    let isReceived: Bool
+    private(set) var isReceived: Bool
+    /// Whether the advertisement counts as one of the device: that of a device with a key has a report that the key
+    /// authenticates.
+    private(set) var isTrusted = true
+    private let peripheral: Peripheral.ID
 
     /// Reads the device's own format or, without one, BTHome, RuuviTag and Eddystone's telemetry.
     ///
-    /// Data that cannot be decoded is ignored. A BTHome report that is encrypted needs the device's key; with a key,
-    /// one that is not encrypted is ignored, because any device can send it.
-    init(of advertisement: Advertisement, from peripheral: Peripheral.ID, _ entry: ListedDevice) {
+    /// Data that cannot be decoded is ignored. A BTHome report that is encrypted needs the device's key. With a key,
+    /// only such a report is read, because any device can send anything else.
+    ///
+    /// - Parameter last: the last report of the device. The same data, with which the system tells of each change of
+    ///   the signal strength, is not decrypted again.
+    init(
+        of advertisement: Advertisement, from peripheral: Peripheral.ID, _ entry: ListedDevice,
+        after last: DeviceReport? = nil
+    ) {
+        if entry.bthomeKey != nil, let last, last.peripheral == peripheral, let data = last.data,
+            data == advertisement.serviceData[Self.service]
+        {
+            self = last
+            isReceived = advertisement.rssi != nil
+            return
+        }
         isReceived = advertisement.rssi != nil
+        self.peripheral = peripheral
         if let format = entry.format {
             fields = format.fields(of: advertisement)
             return
         }
         addBTHome(advertisement, peripheral, entry.bthomeKey)
+        isTrusted = entry.bthomeKey == nil || data != nil
+        if entry.bthomeKey == nil { addBeacons(advertisement) }
+        fields = DeviceField.numbered(fields)
+    }
+
+    private mutating func addBeacons(_ advertisement: Advertisement) {
         if let tag = try? RuuviTag.decode(advertisement) {
             add("temperature", tag.temperatureCelsius, "°C")
             add("humidity", tag.humidityPercent, "%")
@@ -38,8 +62,10 @@ struct DeviceReport: Sendable {
             add("temperature", telemetry.temperatureCelsius, "°C")
             add("voltage", telemetry.batteryMillivolts.map { Double($0) / 1000 }, "V")
         }
-        fields = DeviceField.numbered(fields)
     }
+
+    /// The service of BTHome.
+    private static let service = BluetoothUUID(0xFCD2)
 
     private mutating func add(_ name: String, _ value: Double?, _ unit: String?) {
         guard let value else { return }
@@ -47,7 +73,7 @@ struct DeviceReport: Sendable {
     }
 
     private mutating func addBTHome(_ advertisement: Advertisement, _ peripheral: Peripheral.ID, _ key: [UInt8]?) {
-        guard let data = advertisement.serviceData[BluetoothUUID(0xFCD2)],
+        guard let data = advertisement.serviceData[Self.service],
             let report = try? BTHome.decode(advertisement), let objects = Self.objects(of: report, peripheral, key)
         else { return }
         fields += objects.compactMap(DeviceField.init)
