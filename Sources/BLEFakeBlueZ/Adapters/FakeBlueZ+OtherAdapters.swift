@@ -45,20 +45,28 @@ extension FakeBlueZ {
         precondition(adapter(newName) == nil, "there is an adapter \(newName) already")
         await radio.returnAdapter(name, as: newName)
         let other = FakeBlueZ(newName, of: self, address: former.adapterAddress)
-        await other.takePlace(of: former)
-        return await show(other)
+        await other.takeSettings(of: former)
+        let shown = await show(other)
+        await other.takeDevices(of: former)
+        return shown
     }
 
-    /// Takes over what the daemon has stored for an adapter's address.
-    private func takePlace(of former: FakeBlueZ) async {
-        let (alias, isBlocked, isOnUnblocked, stored) = await former.giveUpPlace()
+    private func takeSettings(of former: FakeBlueZ) async {
+        let (alias, isBlocked, isOnUnblocked) = await former.settings
         (self.alias, self.isBlocked, self.isOnUnblocked) = (alias, isBlocked, isOnUnblocked)
-        self.stored = stored.map { $0.moved(to: adapterPath) }
     }
 
-    private func giveUpPlace() -> (String, Bool, Bool, [FakeDevice]) {
+    private var settings: (String, Bool, Bool) { (alias, isBlocked, isOnUnblocked) }
+
+    /// Takes over the devices that the daemon has stored for an adapter's address.
+    private func takeDevices(of former: FakeBlueZ) async {
+        stored += await former.giveUpDevices().map { $0.moved(to: adapterPath) }
+        if session != nil { showStored() }
+    }
+
+    private func giveUpDevices() -> [FakeDevice] {
         defer { stored = [] }
-        return (alias, isBlocked, isOnUnblocked, stored)
+        return stored
     }
 
     /// The path of a device's object, or of the object of one of its characteristics. Nil if there is none.

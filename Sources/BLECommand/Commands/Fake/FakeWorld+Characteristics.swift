@@ -63,7 +63,14 @@ extension FakeWorld {
             program = try await OtherProgram(of: daemon)
             otherProgram = program
         }
-        try await program.call(method, of: await peripheral.address, handle: handle, adapter: adapter.name)
+        // bluetoothd knows it by its present address or, with a bond, by its identity address.
+        let address = await peripheral.address
+        do throws(BLEError) {
+            try await program.call(method, of: address, handle: handle, adapter: adapter.name)
+        } catch {
+            guard error.code == .peripheralNotFound, address != peripheral.id else { throw error }
+            try await program.call(method, of: peripheral.id, handle: handle, adapter: adapter.name)
+        }
     }
 
     // MARK: Adapters
