@@ -104,6 +104,7 @@ extension FakeBlueZ {
     private func endAdapter() async {
         clients = [:]
         discoveryChanged()
+        isDiscoverySignaled = false
         agents = []
         await endServing()
         let attempts = devices.values.compactMap(\.connecting)

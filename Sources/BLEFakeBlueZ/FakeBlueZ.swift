@@ -61,6 +61,8 @@ public actor FakeBlueZ {
     var clients: [String: FakeClient] = [:]
     /// What those with a discovery session ask for; nil if none has one.
     var discovery: FakeDiscovery? { didSet { publishAdapter() } }
+    /// Whether the last signal about that was that one has.
+    var isDiscoverySignaled = false
     /// Whether the radio knows the daemon.
     var hasStarted = false
     var isPowered = true { didSet { publishAdapter() } }
@@ -195,7 +197,7 @@ public actor FakeBlueZ {
     }
 
     /// Another adapter of a daemon.
-    init(_ name: String, of first: FakeBlueZ, number: Int) {
+    init(_ name: String, of first: FakeBlueZ, address adapterAddress: String) {
         address = ""
         radio = first.radio
         minorVersion = first.minorVersion
@@ -203,7 +205,7 @@ public actor FakeBlueZ {
         (timeouts, logger) = (first.timeouts, first.logger)
         self.name = name
         adapterPath = "/org/bluez/\(name)"
-        adapterAddress = "C0:FF:EE:00:00:\(Hex.string([UInt8(truncatingIfNeeded: number)]))"
+        self.adapterAddress = adapterAddress
         self.first = FakeFirst(first)
         loop = first.loop
         backend = .simulated(radio, adapter: name)

@@ -28,8 +28,14 @@ public struct SimulatedWorld: Sendable {
     /// - Parameters:
     ///   - pairing: how the central pairs.
     ///   - log: records what happens on the radio.
-    public init(pairing: PairingBehavior = .justWorks, log: LogRecords? = nil) async throws(BLEError) {
-        radio = if let log { SimulatedRadio(clock: clock, logger: log.logger()) } else { SimulatedRadio(clock: clock) }
+    ///   - logsEvents: whether it records each event, not only links, adapters and the faults that a test causes.
+    public init(
+        pairing: PairingBehavior = .justWorks, log: LogRecords? = nil, logsEvents: Bool = true
+    ) async throws(BLEError) {
+        radio =
+            if let log { SimulatedRadio(clock: clock, logger: log.logger(logsEvents ? .trace : .debug)) } else {
+                SimulatedRadio(clock: clock)
+            }
         central = try await Central(
             backend: .simulated(radio),
             configuration: Central.Configuration(

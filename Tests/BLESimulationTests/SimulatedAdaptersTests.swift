@@ -62,6 +62,26 @@ import Testing
         await bound.shutDown()
     }
 
+    @Test func `an adapter that comes back under another name has its bonds`() async throws {
+        let battery = await radio.add(.battery())
+        let (any, bound) = (try await central(nil), try await central("hci0"))
+        let peripheral = try await find(battery.id, any)
+        try await peripheral.pair()
+        await radio.setPresent(false)
+        #expect(await any.adapterState == .unavailable)
+        await radio.returnAdapter("hci0", as: "hci1")
+        #expect(await any.adapterState == .poweredOn)
+        #expect(await bound.adapterState == .unavailable)
+        #expect(await any.knownPeripherals().map(\.id) == [battery.id])
+        #expect(try await any.peripheral(battery.id).isPaired)
+        // What is plugged in under the former name is another adapter.
+        await radio.setPresent(true)
+        #expect(await bound.adapterState == .poweredOn)
+        #expect(await bound.knownPeripherals().isEmpty)
+        await any.shutDown()
+        await bound.shutDown()
+    }
+
     @Test func `a bond is one adapter's`() async throws {
         await radio.addAdapter("hci1")
         let battery = await radio.add(.battery())

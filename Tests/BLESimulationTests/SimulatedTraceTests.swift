@@ -81,6 +81,75 @@ import Testing
         }
     }
 
+    @Test func `scans, ends of subscriptions, and what faults do are logged`() async throws {
+        try await withRadio { central, gauge in
+            let peripheral = try await central.find(gauge.id)
+            await until { log.metadata(of: "simulated scan ended").count == 1 }
+            let ids = try #require(log.metadata(of: "simulated scan").first)
+            #expect(ids["transport"] == "le")
+            #expect(log.metadata(of: "simulated scan ended").first?["central"] == ids["central"])
+            var values = try await peripheral.notifications(Self.value).makeAsyncIterator()
+            await gauge.ignore(.notify, .nth(1))
+            await gauge.fail(.notify, .nth(2))
+            for value in [UInt8(1), 2, 3] { try await gauge.notify([value], from: Self.value) }
+            #expect(try await values.next() == [3])
+            #expect(log.metadata(of: "simulated value lost").map { $0["value"] } == ["01", "02"])
+            let disturbances = log.metadata(of: "simulated disturbance")
+            #expect(disturbances.map { $0["effect"] } == ["ignore", "fail(attributeError)"])
+            #expect(disturbances.allSatisfy { $0["event"] == "notify" && $0["peripheral"] == gauge.id.rawValue })
+            #expect(disturbances.first?["handle"] == log.metadata(of: "simulated value lost").first?["handle"])
+            await gauge.dropLink()
+            #expect(log.metadata(of: "simulated subscription ended").map { $0["central"] } == [ids["central"]])
+            await gauge.rotateAddress()
+            let rotation = "rotateAddress to \(await gauge.address)"
+            #expect(log.metadata(of: "simulated fault").contains { $0["fault"] == rotation })
+        }
+    }
+
+    @Test func `values for which a channel has no room are logged`() async throws {
+        try await withRadio { _, gauge in
+            let backend = SimulatedBackend.simulated(gauge.disturbed.radio)
+            try await backend.start(
+                CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: clock))
+            try await backend.startDiscovery(DiscoveryFilter())
+            await clock.run(for: .seconds(1))
+            try await backend.connect(gauge.id)
+            let found = try await backend.discoverServices(gauge.id).services.flatMap(\.characteristics)
+            let place = AttributeID(peripheral: gauge.id, handle: try #require(found.first?.handle))
+            // The first value is taken, and no further one.
+            try await backend.acquireNotifications(of: place) { _ in false }
+            for _ in 0..<250 { try await gauge.notify([1], from: Self.value) }
+            #expect(log.metadata(of: "simulated value dropped").count == 49)
+            await backend.shutDown()
+        }
+    }
+
+    @Test func `what a host begins and ends, and confirmations, are logged`() async throws {
+        let radio = SimulatedRadio(clock: clock, logger: log.logger())
+        let host = try await PeripheralHost(backend: .simulated(radio), configuration: .quiet())
+        let central = try await Central(backend: .simulated(radio), configuration: .quiet(clock: clock))
+        let definition = PeripheralDefinition(
+            advertisement: Advertisement(localName: "Gauge"),
+            services: [
+                ServiceDefinition(
+                    BluetoothUUID(0xFFE0),
+                    characteristics: [CharacteristicDefinition(Self.value.key.characteristic, .indicate)])
+            ])
+        try await host.withServed(definition) { served in
+            let values = try await central.find().notifications(Self.value)
+            try await served.indicate([1], from: Self.value)
+            let confirmation = try #require(log.metadata(of: "simulated confirmation").first)
+            #expect(confirmation["handle"] == log.metadata(of: "simulated notification").first?["handle"])
+            _ = values
+        }
+        let registered = log.metadata(of: "simulated register").map { $0["services"] }
+        #expect(registered.count == 1)
+        #expect(log.metadata(of: "simulated unregister").map { $0["services"] } == registered)
+        #expect(log.metadata(of: "simulated stop advertising").count == 1)
+        await host.shutDown()
+        await central.shutDown()
+    }
+
     @Test func `notified values are logged for subscribers only`() async throws {
         try await withRadio { central, gauge in
             await gauge.notify([7], from: Self.value.key.characteristic)
@@ -111,9 +180,11 @@ import Testing
         await radio.stop()
         await radio.restart()
         await radio.setPowered(true)
+        await radio.addAdapter("hci1")
         #expect(
             log.metadata(of: "simulated adapter").map { $0["state"] } == [
-                "poweredOff", "resetting", "poweredOff", "poweredOn",
+                "poweredOff", "resetting", "poweredOff", "poweredOn", "poweredOn",
             ])
+        #expect(log.metadata(of: "simulated adapter").last?["adapter"] == "hci1")
     }
 }

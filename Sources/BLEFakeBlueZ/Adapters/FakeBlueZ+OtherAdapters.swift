@@ -20,8 +20,12 @@ extension FakeBlueZ {
         }
         precondition(name != self.name, "\(name) is the first adapter")
         await radio.addAdapter(name)
-        let other = FakeBlueZ(name, of: self, number: others.count + 2)
-        others[name] = other
+        let number = Hex.string([UInt8(truncatingIfNeeded: others.count + 2)])
+        return await show(FakeBlueZ(name, of: self, address: "C0:FF:EE:00:00:\(number)"))
+    }
+
+    private func show(_ other: FakeBlueZ) async -> FakeBlueZ {
+        others[other.name] = other
         // The radio is running: it is the daemon that is killed, not the radio.
         try? await other.startBackend()
         guard let session else { return other }
@@ -29,6 +33,50 @@ extension FakeBlueZ {
         await other.showAdapter()
         return other
     }
+
+    /// Plugs in again an adapter that was taken out, under another name, as the kernel may give it one: with the same
+    /// address, and the devices that have a bond with it.
+    ///
+    /// - Returns: the daemon's part for that adapter.
+    /// - Precondition: The daemon has an adapter `name`, which is taken out, and has had none of the new name.
+    @discardableResult
+    public func returnAdapter(_ name: String, as newName: String) async -> FakeBlueZ {
+        guard let former = adapter(name) else { preconditionFailure("there is no adapter \(name)") }
+        precondition(adapter(newName) == nil, "there is an adapter \(newName) already")
+        await radio.returnAdapter(name, as: newName)
+        let other = FakeBlueZ(newName, of: self, address: former.adapterAddress)
+        await other.takeSettings(of: former)
+        let shown = await show(other)
+        await other.takeDevices(of: former)
+        return shown
+    }
+
+    private func takeSettings(of former: FakeBlueZ) async {
+        let (alias, isBlocked, isOnUnblocked) = await former.settings
+        (self.alias, self.isBlocked, self.isOnUnblocked) = (alias, isBlocked, isOnUnblocked)
+    }
+
+    private var settings: (String, Bool, Bool) { (alias, isBlocked, isOnUnblocked) }
+
+    /// Takes over the devices that the daemon has stored for an adapter's address.
+    private func takeDevices(of former: FakeBlueZ) async {
+        stored += await former.giveUpDevices().map { $0.moved(to: adapterPath) }
+        if session != nil { showStored() }
+    }
+
+    private func giveUpDevices() -> [FakeDevice] {
+        defer { stored = [] }
+        return stored
+    }
+
+    /// The path of a device's object, or of the object of one of its characteristics. Nil if there is none.
+    func path(of id: DeviceID, characteristic handle: UInt16? = nil) -> String? {
+        guard let handle else { return devices[id]?.path }
+        return attribute(AttributeID(peripheral: id, handle: handle))?.path
+    }
+
+    /// Whether the adapter is plugged in.
+    package var isPluggedIn: Bool { isPresent }
 
     /// The daemon's part for an adapter. Nil if there is none of that name.
     public func adapter(_ name: String) -> FakeBlueZ? { name == self.name ? self : others[name] }

@@ -74,6 +74,13 @@ struct FakeDevice {
         let known = Advertisement(
             localName: advertisement.localName, serviceUUIDs: services, appearance: advertisement.appearance,
             addressType: advertisement.addressType)
+        return stored(known, adapter: adapter)
+    }
+
+    /// A stored device, as the same adapter has it under another path.
+    func moved(to adapter: String) -> FakeDevice { stored(advertisement, adapter: adapter) }
+
+    private func stored(_ known: Advertisement, adapter: String) -> FakeDevice {
         var device = FakeDevice(id: id, advertisement: known, adapter: adapter, identity: identity)
         (device.isExperimental, device.minorVersion) = (isExperimental, minorVersion)
         (device.isPaired, device.isTrusted, device.isBlocked) = (isPaired, isTrusted, isBlocked)

@@ -20,25 +20,35 @@ extension FakeBlueZ {
         } catch {
             client.isDiscovering = false
             discoveryChanged()
-            return .failure(.bluez("Failed", "Failed to start discovery"))
         }
         guard client.isDiscovering else {
-            // The client has left meanwhile, or the adapter is off.
+            // The scan cannot begin, the client has left meanwhile, or the adapter is off. Others may have stopped
+            // while this one was about to begin.
+            Task { await endDiscovery() }
             return .failure(.bluez("Failed", "Failed to start discovery"))
         }
         // After the answer, as the kernel tells it.
-        Task { changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)]) }
+        Task {
+            isDiscoverySignaled = isDiscovering
+            changed(adapterPath, BlueZ.adapter, ["Discovering": .boolean(isDiscovering)])
+        }
         return .success(MethodReply())
     }
 
-    /// Ends a client's session. After the last one, no device is in range.
+    /// Ends a client's session.
     func stopDiscovery(_ client: FakeClient) async {
         client.isDiscovering = false
         discoveryChanged()
+        await endDiscovery()
+    }
+
+    /// Ends the scan after the last session, unless another one begins meanwhile, whose end comes here, too. Then no
+    /// device is in range.
+    private func endDiscovery() async {
         guard !isDiscovering else { return }
         await endUnusedScan()
-        // Another client may have begun meanwhile.
-        guard !isDiscovering else { return }
+        guard !isDiscovering, isDiscoverySignaled else { return }
+        isDiscoverySignaled = false
         for device in devices.values where device.isInRange {
             let invalidated = device.advertisement.txPower == nil ? ["RSSI"] : ["TxPower", "RSSI"]
             devices[device.id]?.isInRange = false
@@ -88,6 +98,7 @@ extension FakeBlueZ {
     func endDiscoveries() {
         for client in clients.values { client.isDiscovering = false }
         discoveryChanged()
+        isDiscoverySignaled = false
     }
 
     /// Starts the radio's scan, or changes what it scans for. What has needed it may have ended before a fault lets the

@@ -188,7 +188,8 @@ public actor SimulatedBackend: CentralBackend {
     /// Opens a channel in memory.
     public func acquireWriting(to characteristic: AttributeID) async throws(BLEError) -> any PacketSink {
         try await perform("acquire writing", nil, characteristic) { () throws(BLEError) in
-            try await radio.acquireWriting(to: characteristic, port)
+            try await radio.checkAuthorized()
+            return try await radio.acquireWriting(to: characteristic, port)
         }
     }
 
@@ -215,7 +216,10 @@ public actor SimulatedBackend: CentralBackend {
 
     /// Removes the bond and the peripheral.
     public func unpair(_ peripheral: Peripheral.ID) async throws(BLEError) {
-        try await perform("unpair", nil, peripheral) { () throws(BLEError) in try await radio.unpair(peripheral, port) }
+        try await perform("unpair", nil, peripheral) { () throws(BLEError) in
+            try await radio.checkAuthorized()
+            try await radio.unpair(peripheral, port)
+        }
     }
 
     /// The same as the radio's.
@@ -226,6 +230,7 @@ public actor SimulatedBackend: CentralBackend {
     /// Changes a setting of the radio.
     public func set(_ setting: PeripheralSetting, to value: Bool, for peripheral: Peripheral.ID) async throws(BLEError)
     {
+        try await radio.checkAuthorized()
         try await radio.set(setting, value, peripheral, port)
     }
 }

@@ -152,7 +152,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 // The radio returns only the requested part.
                 var whole = request
                 whole.offset = 0
-                return try await backend.answer(request) { [whole] () throws(ATTError) in
+                return try await backend.answer(request, of: attribute) { [whole] () throws(ATTError) in
                     try await context.read(attribute, whole)
                 }
             },
@@ -160,7 +160,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
                 // The radio has joined the parts.
                 var whole = request
                 whole.offset = 0
-                try await backend.answer(request) { [whole] () throws(ATTError) in
+                try await backend.answer(request, of: attribute) { [whole] () throws(ATTError) in
                     try await context.write(attribute, value, whole)
                 }
             },
@@ -179,17 +179,32 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     }
 
     /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
-    fileprivate func admitRequest(_ request: AttributeRequest) async throws(ATTError) -> Bool {
+    ///
+    /// - Parameter attribute: the characteristic whose value it reads or writes. Nil for a descriptor.
+    fileprivate func admitRequest(
+        _ request: AttributeRequest, of attribute: ServedAttribute?
+    ) async throws(ATTError) -> Bool {
         guard radio.isDisturbed.load(ordering: .relaxed), let id else { return false }
         do throws(BLEError) {
-            return try await radio.admitRequest(of: request.central, at: id)
+            return try await radio.admitRequest(
+                of: request.central, over: request.link, at: id, handle: attribute.flatMap { handle(of: $0) })
         } catch {
             throw error.attError ?? .unlikelyError
         }
     }
 
-    fileprivate func loseLink(of central: DeviceID) async {
-        if let id { await radio.loseLink(of: central, at: id) }
+    private func handle(of attribute: ServedAttribute) -> UInt16? {
+        guard let id else { return nil }
+        let earlier = applications.prefix { $0.number != attribute.application }.reduce(0) { $0 + $1.services.count }
+        return radio.assumeIsolated {
+            $0.peripherals[id]?.attributes.handle(
+                ofCharacteristic: attribute.characteristic, inService: earlier + attribute.service)
+        }
+    }
+
+    /// Loses the link that a request was on, after its answer.
+    fileprivate func loseLink(of request: AttributeRequest) async {
+        if let id { await radio.loseLink(of: request.central, over: request.link, at: id) }
     }
 
     /// Logs what the host does at trace level.
@@ -231,9 +246,14 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         context?.handleEvent(.unsubscribed(attribute, central: central))
     }
 
+    private func services(of application: Int) -> [BluetoothUUID] {
+        applications.filter { $0.number == application }.flatMap(\.services).map(\.uuid)
+    }
+
     /// Removes the application's services from the peripheral.
     public func unregister(_ application: Int) async {
         guard applications.contains(where: { $0.number == application }) else { return }
+        trace("unregister", ["services": "\(services(of: application))"])
         applications.removeAll { $0.number == application }
         updateServices()
     }
@@ -283,7 +303,13 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
             for confirmation in confirmations { last = await confirmation.value }
             first.deliver(last)
         }
-        try await first.wait()
+        do throws(BLEError) {
+            try await first.wait()
+        } catch {
+            // Given up by the caller: nothing waits for a confirmation any longer.
+            for confirmation in confirmations { confirmation.cancel() }
+            throw error
+        }
     }
 
     /// Ends the link of a central, as if the peripheral disconnected.
@@ -346,6 +372,7 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
     /// Removes the content from the peripheral's advertisement.
     public func stopAdvertising(_ advertising: Int) async {
         guard let index = advertisements.firstIndex(where: { $0.number == advertising }) else { return }
+        trace("stop advertising", ["advertising": "\(advertising)"])
         advertisements.remove(at: index).end?.cancel()
         updateAdvertisement()
     }
@@ -390,13 +417,14 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
 extension SimulatedPeripheralBackend? {
     /// Has the host answer a request of a central, as the faults allow it.
     fileprivate func answer<Value: Sendable>(
-        _ request: AttributeRequest, _ host: () async throws(ATTError) -> Value
+        _ request: AttributeRequest, of attribute: ServedAttribute? = nil, _ host: () async throws(ATTError) -> Value
     ) async throws(ATTError) -> Value {
         guard let backend = self else { throw .unlikelyError }
-        let losesLink = try await backend.admitRequest(request)
-        let value = try await host()
-        if losesLink { await backend.loseLink(of: request.central) }
-        return value
+        let losesLink = try await backend.admitRequest(request, of: attribute)
+        let answer: Result<Value, ATTError>
+        do throws(ATTError) { answer = .success(try await host()) } catch { answer = .failure(error) }
+        if losesLink { await backend.loseLink(of: request) }
+        return try answer.get()
     }
 }
 

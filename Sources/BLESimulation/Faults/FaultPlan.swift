@@ -1,4 +1,5 @@
 internal import BLE
+internal import Synchronization
 
 /// The faults that are to happen. Decides for each event what happens to it.
 ///
@@ -21,8 +22,7 @@ struct FaultPlan {
 
     /// What one fault does to an event.
     struct Disturbance {
-        /// The fault's number.
-        let fault: Int
+        let fault: FaultRecord
         let effect: Effect
 
         var isLoss: Bool { if case .ignore = effect { true } else { false } }
@@ -30,7 +30,7 @@ struct FaultPlan {
     }
 
     private struct Fault {
-        let number: Int
+        let record: FaultRecord
         let event: SimulatedEvent
         let occurrence: SimulatedOccurrence
         let effect: Effect
@@ -49,6 +49,7 @@ struct FaultPlan {
         /// Decides about a matching event.
         mutating func takes() -> Bool {
             seen += 1
+            if isOver { record.end() }
             return switch occurrence.kind {
             case .first(let count): seen <= count
             case .only(let number): seen == number
@@ -70,52 +71,50 @@ struct FaultPlan {
 
     /// By peripheral. Nil for all of the radio.
     private var faults: [DeviceID?: [Fault]] = [:]
-    /// The number of events that each fault has disturbed.
-    private var counts: [Int: Int] = [:]
     private var lastNumber = 0
-    /// The peripheral of each fault. Nil for all of the radio.
-    private var owners: [Int: DeviceID?] = [:]
-    /// The faults that were removed. What they have disturbed already goes on.
-    private var removed: Set<Int> = []
+    /// The number of the last fault when all faults of a peripheral were removed; nil for those of the radio.
+    private var removals: [DeviceID?: Int] = [:]
 
     var isEmpty: Bool { faults.isEmpty }
 
-    /// Returns the fault's number.
     mutating func add(
         _ effect: Effect, to event: SimulatedEvent, of peripheral: DeviceID?, when occurrence: SimulatedOccurrence
-    ) -> Int {
+    ) -> FaultRecord {
         lastNumber += 1
+        let record = FaultRecord(number: lastNumber, peripheral: peripheral)
         let fault = Fault(
-            number: lastNumber, event: event, occurrence: occurrence, effect: effect,
+            record: record, event: event, occurrence: occurrence, effect: effect,
             random: SeededGenerator(seed: occurrence.seed))
-        if !fault.isOver { faults[peripheral, default: []].append(fault) }
-        counts[lastNumber] = 0
-        owners[lastNumber] = .some(peripheral)
-        return lastNumber
+        if fault.isOver { record.end() } else { faults[peripheral, default: []].append(fault) }
+        return record
     }
 
-    mutating func remove(_ number: Int) {
-        removed.insert(number)
-        guard let owner = owners[number] else { return }
-        faults[owner]?.removeAll { $0.number == number }
-        if faults[owner]?.isEmpty == true { faults[owner] = nil }
+    mutating func remove(_ record: FaultRecord) {
+        record.remove()
+        faults[record.peripheral]?.removeAll { $0.record === record }
+        if faults[record.peripheral]?.isEmpty == true { faults[record.peripheral] = nil }
     }
 
     /// Removes the faults of a peripheral; nil removes all. Those that are over count, too: they may still hold events.
     mutating func removeAll(of peripheral: DeviceID?) {
-        for (number, owner) in owners where peripheral == nil || owner == peripheral { removed.insert(number) }
-        if peripheral == nil { faults = [:] } else { faults[peripheral] = nil }
+        for (owner, all) in faults where peripheral == nil || owner == peripheral {
+            for fault in all { fault.record.remove() }
+        }
+        if peripheral == nil { (faults, removals) = ([:], [:]) } else { faults[peripheral] = nil }
+        removals[peripheral] = lastNumber
     }
 
-    /// Whether a fault can disturb further events.
-    func isActive(_ number: Int) -> Bool {
-        owners[number].flatMap { faults[$0] }?.contains { $0.number == number } ?? false
+    /// Forgets a peripheral that is gone, with its faults.
+    mutating func forget(_ peripheral: DeviceID) {
+        removeAll(of: peripheral)
+        removals[peripheral] = nil
     }
 
-    func isRemoved(_ number: Int) -> Bool { removed.contains(number) }
-
-    /// The number of events that a fault has disturbed.
-    func count(of number: Int) -> Int { counts[number] ?? 0 }
+    /// Whether a fault was removed. What it has disturbed already goes on.
+    func isRemoved(_ record: FaultRecord) -> Bool {
+        record.isRemoved || record.number <= removals[nil, default: 0]
+            || record.number <= removals[record.peripheral, default: 0]
+    }
 
     /// Returns what happens to an event, in the order in which the faults were added, those of the radio last.
     ///
@@ -129,13 +128,54 @@ struct FaultPlan {
             for index in faults[place]!.indices where faults[place]![index].event.kind == kind {
                 guard faults[place]![index].event.characteristic.map(isOf) ?? true, faults[place]![index].takes()
                 else { continue }
-                let number = faults[place]![index].number
-                counts[number, default: 0] += 1
-                all.append(Disturbance(fault: number, effect: faults[place]![index].chosen()))
+                let record = faults[place]![index].record
+                record.countEvent()
+                all.append(Disturbance(fault: record, effect: faults[place]![index].chosen()))
             }
             faults[place]?.removeAll(where: \.isOver)
             if faults[place]?.isEmpty == true { faults[place] = nil }
         }
         return all
+    }
+}
+
+/// What a test knows of a fault. It lasts as long as the test, or an event, refers to it.
+final class FaultRecord: Sendable {
+    private struct State {
+        var count = 0
+        var isActive = true
+        var isRemoved = false
+    }
+
+    let number: Int
+    /// Nil for a fault of all of the radio.
+    let peripheral: DeviceID?
+    private let state = Mutex(State())
+
+    init(number: Int, peripheral: DeviceID?) { (self.number, self.peripheral) = (number, peripheral) }
+
+    /// The number of events that it has disturbed.
+    var count: Int { state.withLock { $0.count } }
+    /// Whether it can disturb further events.
+    var isActive: Bool { state.withLock { $0.isActive } }
+    var isRemoved: Bool { state.withLock { $0.isRemoved } }
+
+    func countEvent() { state.withLock { $0.count += 1 } }
+    func end() { state.withLock { $0.isActive = false } }
+    func remove() { state.withLock { ($0.isActive, $0.isRemoved) = (false, true) } }
+}
+
+extension FaultPlan.Effect: CustomStringConvertible {
+    /// As in the names of ``SimulatedDisturbance``.
+    var description: String {
+        switch self {
+        case .delay(let duration): "delay(\(duration))"
+        case .fail(let error): "fail(\(error.code))"
+        case .hold: "hold"
+        case .ignore: "ignore"
+        case .duplicate: "duplicate"
+        case .dropLink(let isBefore): isBefore ? "dropLink(before)" : "dropLink(after)"
+        case .random: "random"
+        }
     }
 }

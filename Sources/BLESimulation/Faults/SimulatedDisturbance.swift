@@ -34,7 +34,7 @@ extension SimulatedDisturbance {
         _ effect: FaultPlan.Effect, _ event: SimulatedEvent, _ occurrence: SimulatedOccurrence
     ) async -> SimulatedFault {
         let (radio, peripheral) = disturbed
-        return SimulatedFault(radio: radio, number: await radio.add(effect, to: event, of: peripheral, occurrence))
+        return SimulatedFault(radio: radio, record: await radio.add(effect, to: event, of: peripheral, occurrence))
     }
 
     /// Delays events by a duration on the radio's clock.
@@ -98,13 +98,19 @@ extension SimulatedDisturbance {
     /// - Parameters:
     ///   - probabilities: how probable it is that an event is disturbed, 0 to 1.
     ///   - seed: the same seed has the same faults at the same events, as long as the program does the same.
-    public func disturb(_ probabilities: [SimulatedEvent: Double], seed: UInt64) async {
+    /// - Returns: the fault of each event.
+    @discardableResult
+    public func disturb(
+        _ probabilities: [SimulatedEvent: Double], seed: UInt64
+    ) async -> [SimulatedEvent: SimulatedFault] {
         func name(_ event: SimulatedEvent) -> String { "\(event.kind) \(event.characteristic, default: "")" }
+        var faults: [SimulatedEvent: SimulatedFault] = [:]
         // In an order that is not that of a dictionary, and each with numbers of its own.
         for (event, probability) in probabilities.sorted(by: { name($0.key) < name($1.key) }) {
             let own = name(event).utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
-            _ = await add(.random, event, .probability(probability, seed: own))
+            faults[event] = await add(.random, event, .probability(probability, seed: own))
         }
+        return faults
     }
 
     /// Removes all faults of the peripheral; of a radio, those of its peripherals, too. What they hold or delay goes
@@ -118,15 +124,15 @@ extension SimulatedDisturbance {
 /// A fault that was added to a simulated radio.
 public struct SimulatedFault: Sendable {
     let radio: SimulatedRadio
-    let number: Int
+    let record: FaultRecord
 
     /// The number of events that it has disturbed.
-    public var count: Int { get async { await radio.faults.count(of: number) } }
+    public var count: Int { get async { record.count } }
 
     /// Waits until it has disturbed that many events. Also returns when it is over or removed, and if the task is
     /// cancelled.
-    public func disturbed(_ count: Int = 1) async { await radio.disturbed(number, count) }
+    public func disturbed(_ count: Int = 1) async { await radio.disturbed(record, count) }
 
     /// Removes it, and lets the events happen that it holds or delays, in their order. What is lost stays lost.
-    public func release() async { await radio.release(number) }
+    public func release() async { await radio.release(record) }
 }

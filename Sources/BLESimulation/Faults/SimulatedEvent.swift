@@ -73,6 +73,16 @@ public struct SimulatedEvent: Hashable, Sendable {
         Self(.indicate, of: characteristic.key)
     }
 
+    /// A central confirms an indicated value of a characteristic.
+    public static func confirm<Value>(of characteristic: Characteristic<Value>) -> Self {
+        Self(.confirm, of: characteristic.key)
+    }
+
+    /// A request of a central for a characteristic reaches a host: a read or a write of its value.
+    public static func request<Value>(for characteristic: Characteristic<Value>) -> Self {
+        Self(.request, of: characteristic.key)
+    }
+
     /// The error of a fault that names none.
     var usualError: BLEError {
         switch kind {

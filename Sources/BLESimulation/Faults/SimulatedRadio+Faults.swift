@@ -18,7 +18,7 @@ extension SimulatedRadio {
     struct Pause {
         let token: Int
         let place: Place
-        let fault: Int
+        let fault: FaultRecord
         /// Whether the event never happens.
         let isLoss: Bool
         let outcome: Outcome<Void>
@@ -38,7 +38,7 @@ extension SimulatedRadio {
 
     /// A test that waits until a fault has disturbed a number of events.
     struct FaultObserver {
-        let fault: Int
+        let fault: FaultRecord
         let count: Int
         let outcome: Outcome<Void>
     }
@@ -48,11 +48,17 @@ extension SimulatedRadio {
     func add(
         _ effect: FaultPlan.Effect, to event: SimulatedEvent, of peripheral: Peripheral.ID?,
         _ occurrence: SimulatedOccurrence
-    ) -> Int {
-        let number = faults.add(effect, to: event, of: peripheral, when: occurrence)
+    ) -> FaultRecord {
+        let record = faults.add(effect, to: event, of: peripheral, when: occurrence)
         updateIsDisturbed()
         log(fault: "\(effect) \(event.kind)", of: peripheral)
-        return number
+        return record
+    }
+
+    /// A peripheral is gone, with its faults.
+    func forgetFaults(of peripheral: Peripheral.ID) {
+        faults.forget(peripheral)
+        faultsChanged()
     }
 
     func removeFaults(of peripheral: Peripheral.ID?) {
@@ -61,7 +67,7 @@ extension SimulatedRadio {
         endPausesOfRemovedFaults()
     }
 
-    func release(_ fault: Int) {
+    func release(_ fault: FaultRecord) {
         faults.remove(fault)
         faultsChanged()
         endPausesOfRemovedFaults()
@@ -73,18 +79,20 @@ extension SimulatedRadio {
         }
     }
 
-    func updateIsDisturbed() { isDisturbed.store(!faults.isEmpty || hasEvents, ordering: .relaxed) }
+    func updateIsDisturbed() {
+        isDisturbed.store(!faults.isEmpty || hasEvents || !isAuthorized, ordering: .relaxed)
+    }
 
     private func faultsChanged() {
         updateIsDisturbed()
         for observer in faultObservers.values
-        where faults.count(of: observer.fault) >= observer.count || !faults.isActive(observer.fault) {
+        where observer.fault.count >= observer.count || !observer.fault.isActive {
             observer.outcome.deliver(.success(()))
         }
     }
 
-    func disturbed(_ fault: Int, _ count: Int) async {
-        guard faults.count(of: fault) < count, faults.isActive(fault) else { return }
+    func disturbed(_ fault: FaultRecord, _ count: Int) async {
+        guard fault.count < count, fault.isActive else { return }
         let token = number()
         let outcome = Outcome<Void>()
         faultObservers[token] = FaultObserver(fault: fault, count: count, outcome: outcome)
@@ -109,6 +117,7 @@ extension SimulatedRadio {
         }
         faults = plan
         faultsChanged()
+        if isTracing { for disturbance in found { trace(disturbance, of: kind, at: peripheral, handle: handle) } }
         return found
     }
 
@@ -119,11 +128,21 @@ extension SimulatedRadio {
             peripheral: device?.id ?? peripheral, port: port, link: port.flatMap { device?.links[$0]?.shared })
     }
 
-    /// Admits a request, after what disturbs it. Returns whether the link is lost after it.
+    /// What a request may do, after what disturbs it.
+    struct Admission: Sendable {
+        /// The link that the request is on. Nil if it is on none.
+        let link: CentralLink?
+        /// Whether the link is lost after it.
+        let losesLink: Bool
+    }
+
+    /// Admits a request, after what disturbs it.
     func admit(
         _ kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil, _ port: Int?
-    ) async throws(BLEError) -> Bool {
-        try await admit(kind, at: place(peripheral, port), handle: handle)
+    ) async throws(BLEError) -> Admission {
+        try checkAuthorized()
+        let place = place(peripheral, port)
+        return Admission(link: place.link?.served, losesLink: try await admit(kind, at: place, handle: handle))
     }
 
     func admit(
@@ -149,7 +168,8 @@ extension SimulatedRadio {
     /// Admits a write without response. Returns whether it arrives, and whether the link is lost after it.
     func admitCommand(_ attribute: AttributeID, _ port: Int) async throws(BLEError) -> (arrives: Bool, losesLink: Bool)
     {
-        try await admitCommand(at: place(attribute.peripheral, port), handle: attribute.handle)
+        try checkAuthorized()
+        return try await admitCommand(at: place(attribute.peripheral, port), handle: attribute.handle)
     }
 
     func admitCommand(
@@ -198,8 +218,11 @@ extension SimulatedRadio {
 
     /// Carries out disturbances up to the next one that waits.
     private func advance(_ course: inout Course) throws(BLEError) {
+        let hasWaited = course.pause != nil
         course.pause = nil
         let place = course.place
+        // What it needs may have been lost meanwhile.
+        if hasWaited { try check(course) }
         while let disturbance = course.disturbances.popFirst() {
             if faults.isRemoved(disturbance.fault) { continue }
             switch disturbance.effect {
@@ -207,7 +230,11 @@ extension SimulatedRadio {
             case .hold: course.pause = try pause(course, disturbance, for: nil)
             // Without a limit, only the end of its link ends it.
             case .ignore: course.pause = try pause(course, disturbance, for: Self.timeLimit(of: course.kind))
-            case .fail(let error): throw error
+            case .fail(let error):
+                // The answer is lost with the link, whatever it is.
+                guard course.losesLink, hasLink(at: place) else { throw error }
+                loseLink(at: place)
+                throw Self.linkLost
             case .dropLink(isBefore: true):
                 // Without a link, there is only the failure.
                 guard hasLink(at: place) else { throw BLEError(.failed, "a simulated fault") }
@@ -220,15 +247,21 @@ extension SimulatedRadio {
         }
     }
 
+    /// Throws if the central, the adapter or the link of an event is gone.
+    private func check(_ course: Course) throws(BLEError) {
+        let place = course.place
+        if let port = place.port, ports[port] == nil { throw .shutDown }
+        try checkAdapter(for: course.kind, at: place)
+        if place.link != nil, !isUp(place) { throw Self.linkLost }
+    }
+
     /// Begins to wait for a duration, or until the fault is released, or the link or the adapter is lost.
     private func pause(
         _ course: Course, _ disturbance: FaultPlan.Disturbance, for duration: Duration?
     ) throws(BLEError) -> Pause {
+        // A condition of a fault may have changed something.
+        try check(course)
         let place = course.place
-        if let port = place.port, ports[port] == nil { throw .shutDown }
-        // It may have been lost after an earlier wait.
-        try checkAdapter(for: course.kind, at: place)
-        if place.link != nil, !isUp(place) { throw Self.linkLost }
         let outcome = Outcome<Void>()
         let pause = Pause(
             token: number(), place: place, fault: disturbance.fault, isLoss: disturbance.isLoss, outcome: outcome,
@@ -273,7 +306,17 @@ extension SimulatedRadio {
         }
     }
 
+    /// Loses a central's link, after the event that has made it.
     func loseLink(of port: Int, to peripheral: Peripheral.ID) { loseLink(at: place(peripheral, port)) }
+
+    /// Loses the link that an event of a central was on, unless the central no longer uses it. Returns whether it was
+    /// lost.
+    func loseLink(_ link: CentralLink, of port: Int, to peripheral: Peripheral.ID) -> Bool {
+        let place = place(peripheral, port)
+        guard place.link?.served == link, isUp(place) else { return false }
+        loseLink(at: place)
+        return true
+    }
 
     private func hasLink(at place: Place) -> Bool {
         guard place.link == nil else { return isUp(place) }

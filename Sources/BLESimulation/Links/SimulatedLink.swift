@@ -95,8 +95,10 @@ final class SimulatedWriter {
 struct OutgoingValue {
     let value: [UInt8]
     let handle: UInt16
-    /// Of the subscriptions to which it was sent.
-    let run: SubscriptionRun
+    /// The identity of the characteristic that has sent it.
+    let characteristic: Int
+    /// `notify` or `indicate`.
+    let kind: SimulatedEvent.Kind
     let disturbances: [FaultPlan.Disturbance]
     /// Its arrival over the link. Nil if it has no connection events.
     let crossing: Outcome<Void>?

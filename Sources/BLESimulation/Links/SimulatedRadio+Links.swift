@@ -223,7 +223,10 @@ extension SimulatedRadio {
         for operation in link.operations.sorted(by: { $0.key < $1.key }) { operation.value(error) }
         failPauses(error, of: id) { $0.place.port == link.port || isLast && $0.place.link === shared }
         if isLast {
-            while let next = shared.outgoing.popFirst() { next.arrival?.deliver(.failure(error)) }
+            while let next = shared.outgoing.popFirst() {
+                traceLoss(of: next.value, next.handle, id)
+                next.arrival?.deliver(.failure(error))
+            }
             for arrival in shared.unanswered { arrival.deliver(.failure(error)) }
             shared.unanswered = []
         }

@@ -99,7 +99,10 @@ extension SimulatedRadio {
     /// Ends the subscriptions of a handler that has failed. The centrals are not notified, because the protocol has no
     /// message for this.
     private func endSubscriptions(_ handle: UInt16, _ number: Int, _ id: Peripheral.ID) {
-        for link in subscribed(handle, number, id) { link.subscriptions[handle] = nil }
+        for link in subscribed(handle, number, id) {
+            link.subscriptions[handle] = nil
+            trace("subscription ended", handle, id, by: Self.central(link.port))
+        }
     }
 
     /// Indicates a value of a subscription's handler, and waits until the central has confirmed it, which it does at
@@ -122,7 +125,9 @@ extension SimulatedRadio {
         // The adapter confirms, whichever of its centrals are still there.
         try await crossing(device, shared)?.wait()
         let place = Place(peripheral: id, link: shared)
-        if try await admit(.confirm, at: place, handle: handle) { loseLink(at: place) }
+        let losesLink = try await admit(.confirm, at: place, handle: handle)
+        trace("confirmation", handle, id, by: shared.central)
+        if losesLink { loseLink(at: place) }
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
@@ -144,6 +149,7 @@ extension SimulatedRadio {
         _ handle: UInt16, _ run: SubscriptionRun, _ link: SimulatedLink, _ device: SimulatedDevice
     ) {
         if link.subscriptions[handle]?.run === run { link.subscriptions[handle] = nil }
+        trace("subscription ended", handle, device.id, by: Self.central(link.port))
         let isInUse = uses(of: link.shared, device).contains { $0.subscriptions[handle]?.run === run }
         if !isInUse { run.task?.cancel() }
     }
@@ -175,6 +181,10 @@ extension SimulatedRadio {
         return device.attributes.handles(of: uuid).count { handle in
             device.links.values.contains { $0.subscriptions[handle] != nil }
         }
+    }
+
+    func handles(of key: CharacteristicKey, _ id: Peripheral.ID) -> [UInt16] {
+        peripherals[id]?.attributes.handles(of: key) ?? []
     }
 
     /// The centrals that are subscribed to a characteristic.

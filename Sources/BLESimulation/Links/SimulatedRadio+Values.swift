@@ -58,72 +58,85 @@ extension SimulatedRadio {
         _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
         over link: SharedLink, _ arrival: Outcome<Void>? = nil
     ) {
-        guard let run = run(of: handle, device, over: link) else {
+        guard hasSubscriber(handle, device, over: link) else {
             arrival?.deliver(.success(()))
             return
         }
         let disturbances = faults.isEmpty ? [] : disturbances(of: kind, at: device.id, handle: handle)
-        if disturbances.first?.isLoss == true {
-            if let arrival { link.unanswered.append(arrival) }
+        if disturbances.first?.isLoss == true { return lose(value, handle, device, over: link, arrival) }
+        guard !disturbances.isEmpty || link.isSending || waits(device, link) else {
+            deliver(value, handle, device, over: link)
+            arrival?.deliver(.success(()))
             return
         }
-        guard !disturbances.isEmpty || link.isSending || waits(device, link) else {
-            deliver(value, handle, device, over: link, run)
-            arrival?.deliver(.success(()))
+        guard let identity = device.attributes.characteristics[handle]?.identity else {
+            arrival?.deliver(.failure(Self.servicesChanged))
             return
         }
         link.outgoing.append(
             OutgoingValue(
-                value: value, handle: handle, run: run, disturbances: disturbances, crossing: crossing(device, link),
-                arrival: arrival))
+                value: value, handle: handle, characteristic: identity, kind: kind, disturbances: disturbances,
+                crossing: crossing(device, link), arrival: arrival))
         guard !link.isSending else { return }
         link.isSending = true
         Task.immediate { await self.sendOutgoing(device, link) }
     }
 
-    /// Returns what the subscriptions over a link have in common. Nil if there are none.
-    private func run(of handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) -> SubscriptionRun? {
-        for use in device.links.values where use.shared === link {
-            if let run = use.subscriptions[handle]?.run { return run }
-        }
-        return nil
+    /// A value does not arrive. An indication is not confirmed.
+    private func lose(
+        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink, _ arrival: Outcome<Void>?
+    ) {
+        traceLoss(of: value, handle, device.id)
+        // Its sender may have given up.
+        if let arrival, arrival.isOpen { link.unanswered.append(arrival) }
     }
 
-    /// Delivers a value to the subscribed centrals that use a link, in the order in which they began to. Those that
-    /// have subscribed since it was sent do not get it: another characteristic may have the handle now.
-    private func deliver(
-        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink, _ run: SubscriptionRun
-    ) {
+    private func hasSubscriber(_ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) -> Bool {
+        for use in device.links.values where use.shared === link && use.subscriptions[handle] != nil { return true }
+        return false
+    }
+
+    /// Delivers a value to the subscribed centrals that use a link, in the order in which they began to.
+    private func deliver(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) {
         guard device.links.count > 1 else {
-            if let use = device.links.first?.value { deliver(value, handle, device.id, to: use, run) }
+            if let use = device.links.first?.value { deliver(value, handle, device.id, to: use) }
             return
         }
-        for use in uses(of: link, device) { deliver(value, handle, device.id, to: use, run) }
+        for use in uses(of: link, device) { deliver(value, handle, device.id, to: use) }
     }
 
-    private func deliver(
-        _ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to use: SimulatedLink, _ run: SubscriptionRun
-    ) {
-        guard let subscription = use.subscriptions[handle], subscription.run === run else { return }
+    private func deliver(_ value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, to use: SimulatedLink) {
+        guard let subscription = use.subscriptions[handle] else { return }
         if isTracing { traceNotification(value, handle, id, to: use.port) }
-        subscription.take(value)
+        if !subscription.take(value) { traceLoss(of: value, handle, id, isDropped: true) }
     }
+
+    private static let servicesChanged = BLEError(
+        .disconnected, "the peripheral's services have changed", isRetryable: true)
 
     /// Sends the values that wait, one after the other, as long as the link lasts.
+    ///
+    /// Those that are subscribed when a value arrives get it, also if they have unsubscribed and subscribed again since
+    /// it was sent. It does not reach another characteristic that has the handle now.
     private func sendOutgoing(_ device: SimulatedDevice, _ link: SharedLink) async {
         let place = Place(peripheral: device.id, link: link)
         while link.served.isUp, let next = link.outgoing.popFirst() {
+            var hasArrived = false
             do throws(BLEError) {
                 try await next.crossing?.wait()
                 let losesLink = try await endure(
-                    begin(next.disturbances.prefix { !$0.isLoss }, of: .notify, at: place))
+                    begin(next.disturbances.prefix { !$0.isLoss }, of: next.kind, at: place))
                 guard link.served.isUp else { throw Self.linkLost }
+                guard device.attributes.characteristics[next.handle]?.identity == next.characteristic else {
+                    throw Self.servicesChanged
+                }
                 if next.disturbances.contains(where: \.isLoss) {
-                    if let arrival = next.arrival { link.unanswered.append(arrival) }
+                    lose(next.value, next.handle, device, over: link, next.arrival)
                 } else {
                     for _ in 0...next.disturbances.count(where: \.isDuplicate) {
-                        deliver(next.value, next.handle, device, over: link, next.run)
+                        deliver(next.value, next.handle, device, over: link)
                     }
+                    hasArrived = true
                     if losesLink {
                         loseLink(at: place)
                         // The confirmation is lost, too.
@@ -132,6 +145,7 @@ extension SimulatedRadio {
                     next.arrival?.deliver(.success(()))
                 }
             } catch {
+                if !hasArrived { traceLoss(of: next.value, next.handle, device.id) }
                 next.arrival?.deliver(.failure(error))
             }
         }

@@ -21,13 +21,15 @@ final class SimulatedSubscription {
         self.deliver = deliver
     }
 
-    /// Delivers a value from the peripheral. The value is lost if the channel is full.
-    func take(_ value: [UInt8]) {
+    /// Delivers a value from the peripheral. Returns false if the channel is full: then the value is lost.
+    func take(_ value: [UInt8]) -> Bool {
         if isPaused {
-            if waiting.count < Self.capacity { waiting.append(value) }
+            guard waiting.count < Self.capacity else { return false }
+            waiting.append(value)
         } else {
             isPaused = !deliver(value) && isChannel
         }
+        return true
     }
 
     /// Resumes delivery when there is room again.

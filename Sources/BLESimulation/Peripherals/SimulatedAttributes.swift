@@ -10,9 +10,14 @@ struct SimulatedAttributes {
     /// A class, so that a new value copies nothing else.
     final class Attribute {
         let definition: CharacteristicDefinition
+        /// What no other characteristic of the peripheral has or had. It stays when services are replaced in which the
+        /// characteristic is as before.
+        let identity: Int
         var value: [UInt8]
 
-        init(_ definition: CharacteristicDefinition) { (self.definition, value) = (definition, definition.value) }
+        init(_ definition: CharacteristicDefinition, identity: Int, value: [UInt8]? = nil) {
+            (self.definition, self.identity, self.value) = (definition, identity, value ?? definition.value)
+        }
     }
 
     struct Descriptor {
@@ -26,8 +31,14 @@ struct SimulatedAttributes {
     private var handles: [BluetoothUUID: [UInt16]] = [:]
     /// The services of the characteristics.
     private var services: [UInt16: (uuid: BluetoothUUID, handle: UInt16)] = [:]
+    /// The handles of the services, in the order of their definitions.
+    private var declarations: [UInt16]
+    /// The number of characteristics that the peripheral has had.
+    private var count: Int
 
-    init(_ services: [ServiceDefinition]) {
+    /// - Parameter former: the attributes that these replace.
+    init(_ services: [ServiceDefinition], replacing former: SimulatedAttributes? = nil) {
+        var count = former?.count ?? 0
         var last: UInt16 = 0
         var highest = services.compactMap(\.handles).map { UInt16(truncatingIfNeeded: $0.upperBound) }.max() ?? 0
         func next() -> UInt16 {
@@ -47,7 +58,8 @@ struct SimulatedAttributes {
                 characteristics: service.characteristics.map { definition in
                     let handle = next()
                     _ = next()
-                    characteristics[handle] = Attribute(definition)
+                    count += 1
+                    characteristics[handle] = Attribute(definition, identity: count)
                     handles[definition.uuid, default: []].append(handle)
                     let found = Self.descriptors(of: definition).map { descriptor in
                         let handle = next()
@@ -72,9 +84,35 @@ struct SimulatedAttributes {
         self.characteristics = characteristics
         self.handles = handles.mapValues { $0.sorted() }
         self.descriptors = descriptors
+        self.count = count
+        declarations = found.map(\.handle)
         for service in database {
             for characteristic in service.characteristics {
                 self.services[characteristic.handle] = (service.uuid, service.handle)
+            }
+        }
+    }
+
+    /// The handles of the characteristics in services that are as they were in others.
+    func unchanged(from former: SimulatedAttributes) -> Set<UInt16> {
+        let present = Set(database.services)
+        return Set(former.database.services.filter(present.contains).flatMap(\.characteristics).map(\.handle))
+    }
+
+    /// Goes on with characteristics of the former services, which these have replaced. Their values stay, unless their
+    /// definitions have others than before.
+    mutating func keep(_ handles: Set<UInt16>, of former: SimulatedAttributes) {
+        for handle in handles {
+            guard let old = former.characteristics[handle], let new = characteristics[handle] else { continue }
+            characteristics[handle] = Attribute(
+                new.definition, identity: old.identity,
+                value: new.definition.value == old.definition.value ? old.value : nil)
+        }
+        for characteristic in database.flatMap(\.characteristics) where handles.contains(characteristic.handle) {
+            for handle in characteristic.descriptors.map(\.handle) {
+                guard let old = former.descriptors[handle], descriptors[handle]?.value == old.definition.value
+                else { continue }
+                descriptors[handle]?.value = old.value
             }
         }
     }
@@ -105,11 +143,27 @@ struct SimulatedAttributes {
 
     /// Returns the handle of the first characteristic that a key identifies. Nil if there is none.
     func handle(of key: CharacteristicKey) -> UInt16? {
-        handles(of: key.characteristic).first { handle in
-            guard let service = services[handle] else { return false }
-            return (key.handle ?? handle) == handle && (key.service ?? service.uuid) == service.uuid
-                && (key.serviceHandle ?? service.handle) == service.handle
-        }
+        handles(of: key.characteristic).first { isHandle($0, of: key) }
+    }
+
+    /// Returns the handles of the characteristics that a key identifies, in order.
+    func handles(of key: CharacteristicKey) -> [UInt16] {
+        handles(of: key.characteristic).filter { isHandle($0, of: key) }
+    }
+
+    private func isHandle(_ handle: UInt16, of key: CharacteristicKey) -> Bool {
+        guard let service = services[handle] else { return false }
+        return (key.handle ?? handle) == handle && (key.service ?? service.uuid) == service.uuid
+            && (key.serviceHandle ?? service.handle) == service.handle
+    }
+
+    /// Returns the handle of a characteristic, by the positions of it and its service in the definitions.
+    func handle(ofCharacteristic index: Int, inService position: Int) -> UInt16? {
+        guard declarations.indices.contains(position),
+            let service = database.first(where: { $0.handle == declarations[position] }),
+            service.characteristics.indices.contains(index)
+        else { return nil }
+        return service.characteristics[index].handle
     }
 
     /// Returns the handles of the characteristics of a type, in order.

@@ -89,7 +89,7 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
 
     /// Replaces the services, as after an update of the peripheral's firmware. A central with a link is told that they
     /// have changed. Its subscriptions and packet writers remain in services that are as before, with the same handles,
-    /// and end in the others.
+    /// and end in the others. So do values, unless the definition of a characteristic has another one than before.
     public func setServices(_ services: [ServiceDefinition]) async {
         radio.log(fault: "setServices", of: id)
         await radio.setServices(services, id)
@@ -150,6 +150,11 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
     /// Returns the centrals that are subscribed to a characteristic.
     public func subscribers(of characteristic: CharacteristicKey) async -> [DeviceID] {
         await radio.subscribers(of: characteristic, id)
+    }
+
+    /// The handles of the characteristics that a key identifies, in order.
+    package func handles(of characteristic: CharacteristicKey) async -> [UInt16] {
+        await radio.handles(of: characteristic, id)
     }
 
     /// Returns the current value of the first characteristic of a type; nil if there is none.

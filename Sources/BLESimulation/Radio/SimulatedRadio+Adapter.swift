@@ -23,7 +23,25 @@ extension SimulatedRadio {
     public func addAdapter(_ id: String) {
         precondition(adapters[id] == nil, "the radio already has an adapter \(id)")
         adapters[id] = SystemAdapter()
+        log(state(of: id), of: id)
         adopt(id)
+    }
+
+    /// Plugs in again an adapter that was unplugged, under another id, as the kernel may give it one. It keeps its
+    /// bonds. A central that was given the former id does not have it.
+    ///
+    /// - Precondition: The radio has had an adapter `id`, which is unplugged, and has had none with the new id.
+    public func returnAdapter(_ id: String, as newID: String) {
+        var returned = adapter(id)
+        precondition(!returned.isPresent, "the adapter \(id) is plugged in: setPresent(false)")
+        precondition(adapters[newID] == nil, "the radio already has an adapter \(newID)")
+        returned.isPresent = true
+        adapters[newID] = returned
+        for device in peripherals.all {
+            if let record = device.records.removeValue(forKey: id) { device.records[newID] = record }
+        }
+        log(state(of: newID), of: newID)
+        adopt(newID)
     }
 
     /// Powers an adapter on or off. Powering off ends its scans and links. A blocked adapter stays off.
@@ -137,6 +155,7 @@ extension SimulatedRadio {
 
     /// The adapter for a new central or host.
     func choose(_ id: String?) throws(BLEError) -> String {
+        try checkAuthorized()
         guard isRunning else {
             throw BLEError(.bluetoothUnavailable, "the simulated Bluetooth service is stopped", remedy: "Restart it.")
         }
@@ -184,7 +203,7 @@ extension SimulatedRadio {
 
     func announceState(of id: String) {
         let state = state(of: id)
-        logger.debug("simulated adapter", metadata: ["adapter": "\(id)", "state": "\(state)"])
+        log(state, of: id)
         for port in orderedPorts where port.adapter == id { port.handle(.adapterStateChanged(state)) }
         announceToHosts(.adapterStateChanged(state), of: id)
     }
@@ -205,6 +224,7 @@ extension SimulatedRadio {
     }
 
     private func named(_ id: String?, _ port: Int) throws(BLEError) -> String {
+        try checkAuthorized()
         guard isRunning else { throw Self.lost }
         guard let id else { return ports[port]?.adapter ?? Self.adapterID }
         guard adapters[id]?.isPresent == true else { throw unknown(id) }

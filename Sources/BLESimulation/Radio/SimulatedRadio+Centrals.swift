@@ -114,6 +114,7 @@ extension SimulatedRadio {
 
     func setFilter(_ filter: DiscoveryFilter?, of port: Port) {
         defer { port.filter = filter }
+        if filter != nil || port.filter != nil { traceScan(filter, of: port.number) }
         guard (filter == nil) != (port.filter == nil) else { return }
         if filter != nil {
             scanners.insert(port, at: scanners.firstIndex { $0.number > port.number } ?? scanners.endIndex)

@@ -36,19 +36,20 @@ extension SimulatedRadio {
     /// Removes the peripheral of a host.
     func closeHost(_ id: DeviceID) {
         hosts[id] = nil
+        // Its own calls. Those of links fail with the links.
+        failPauses(.shutDown, of: id) { $0.place.port == nil && $0.place.link == nil }
         remove(id)
     }
 
     /// Replaces the services of a peripheral. Centrals with a link are told of the change. Their subscriptions and
-    /// channels for writes remain in services that are as before, and end in the others.
+    /// channels for writes, and the values, remain in services that are as before. They end in the others.
     func setServices(_ services: [ServiceDefinition], _ id: DeviceID) {
         guard let device = peripherals[id] else { return }
-        let (former, attributes) = (device.attributes.database, SimulatedAttributes(services))
-        let present = Set(attributes.database.services)
-        let unchanged = Set(
-            former.services.filter(present.contains).flatMap(\.characteristics).map(\.handle))
-        peripherals[id]?.definition.services = services
-        peripherals[id]?.attributes = attributes
+        var attributes = SimulatedAttributes(services, replacing: device.attributes)
+        let unchanged = attributes.unchanged(from: device.attributes)
+        attributes.keep(unchanged, of: device.attributes)
+        device.definition.services = services
+        device.attributes = attributes
         for link in device.orderedLinks {
             link.shared.closeWriters { !unchanged.contains($0) }
             let ended = link.subscriptions.filter { !unchanged.contains($0.key) }.sorted { $0.key < $1.key }
@@ -82,21 +83,26 @@ extension SimulatedRadio {
         endLinks(device, ended) { Self.central($0.port) == central }
     }
 
-    /// Returns where a request of a central to a host happens. Nil if there is no link.
-    private func place(of central: DeviceID, at id: DeviceID) -> Place? {
-        let port = peripherals[id]?.links.keys.first { Self.central($0) == central }
-        return port.map { place(id, $0) }
+    /// Returns where a request of a central to a host happens. Nil if its link has ended, even if the central has
+    /// another one.
+    private func place(of central: DeviceID, over link: CentralLink?, at id: DeviceID) -> Place? {
+        let use = peripherals[id]?.links.values.first {
+            $0.shared.served == link && Self.central($0.port) == central
+        }
+        return use.map { place(id, $0.port) }
     }
 
     /// Lets the faults of a request happen before the host is asked. Returns whether the link is lost afterward.
-    func admitRequest(of central: DeviceID, at id: DeviceID) async throws(BLEError) -> Bool {
+    func admitRequest(
+        of central: DeviceID, over link: CentralLink?, at id: DeviceID, handle: UInt16?
+    ) async throws(BLEError) -> Bool {
         // Without a link, there is nobody to answer.
-        guard let place = place(of: central, at: id) else { throw BLEError(ATTError.unlikelyError) }
-        return try await admit(.request, at: place)
+        guard let place = place(of: central, over: link, at: id) else { throw BLEError(ATTError.unlikelyError) }
+        return try await admit(.request, at: place, handle: handle)
     }
 
-    func loseLink(of central: DeviceID, at id: DeviceID) {
-        if let place = place(of: central, at: id) { loseLink(at: place) }
+    func loseLink(of central: DeviceID, over link: CentralLink?, at id: DeviceID) {
+        if let place = place(of: central, over: link, at: id) { loseLink(at: place) }
     }
 
     /// Reports a link to the host of the peripheral, if it has one.

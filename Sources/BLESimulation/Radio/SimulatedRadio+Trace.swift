@@ -5,6 +5,29 @@ internal import Synchronization
 /// The log messages of a radio. All begin with "simulated", because centrals and hosts log the same events from their
 /// side.
 extension SimulatedRadio {
+    func log(_ state: AdapterState, of adapter: String) {
+        logger.debug("simulated adapter", metadata: ["adapter": "\(adapter)", "state": "\(state)"])
+    }
+
+    /// Logs that a central begins to scan, changes what it scans for, or stops.
+    func traceScan(_ filter: DiscoveryFilter?, of port: Int) {
+        guard isTracing else { return }
+        var metadata: Logger.Metadata = ["central": "\(Self.central(port))"]
+        if let filter {
+            metadata["transport"] = "\(filter.transport)"
+            if filter.isPassive { metadata["passive"] = "true" }
+        }
+        logger.trace(filter == nil ? "simulated scan ended" : "simulated scan", metadata: metadata)
+    }
+
+    /// Logs the end of a central's subscription, and the confirmation of an indication.
+    func trace(_ name: String, _ handle: UInt16, _ id: Peripheral.ID, by central: DeviceID) {
+        guard isTracing else { return }
+        logger.trace(
+            "simulated \(name)",
+            metadata: ["central": "\(central)", "peripheral": "\(id)", "handle": "\(handle)"])
+    }
+
     func trace(_ advertisement: Advertisement, from id: Peripheral.ID, to port: Int) {
         logger.trace(
             "simulated advertisement",
@@ -22,6 +45,29 @@ extension SimulatedRadio {
                 "central": "\(Self.central(port))", "peripheral": "\(id)", "handle": "\(handle)",
                 "value": "\(Hex.string(value))",
             ])
+    }
+
+    /// Logs a value that a peripheral has sent, and that does not reach a subscriber.
+    ///
+    /// - Parameter isDropped: whether the subscriber has no room for it.
+    func traceLoss(of value: [UInt8], _ handle: UInt16, _ id: Peripheral.ID, isDropped: Bool = false) {
+        guard isTracing else { return }
+        logger.trace(
+            isDropped ? "simulated value dropped" : "simulated value lost",
+            metadata: ["peripheral": "\(id)", "handle": "\(handle)", "value": "\(Hex.string(value))"])
+    }
+
+    /// Logs what a fault does to an event.
+    func trace(
+        _ disturbance: FaultPlan.Disturbance, of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?,
+        handle: UInt16?
+    ) {
+        var metadata: Logger.Metadata = [
+            "event": "\(kind)", "effect": "\(disturbance.effect)", "fault": "\(disturbance.fault.number)",
+        ]
+        if let peripheral { metadata["peripheral"] = "\(peripheral)" }
+        if let handle { metadata["handle"] = "\(handle)" }
+        logger.trace("simulated disturbance", metadata: metadata)
     }
 
     /// Performs a write without response, and logs it with the answer, which the central does not receive.
@@ -72,13 +118,26 @@ extension SimulatedBackend {
         _ body: () async throws(BLEError) -> Value
     ) async throws(BLEError) -> Value {
         guard let kind, radio.isDisturbed.load(ordering: .relaxed) else { return try await body() }
-        let losesLink = try await radio.admit(kind, at: peripheral, handle: handle, port)
-        let value = try await crossed(kind, peripheral, body)
-        guard losesLink else { return value }
-        await radio.loseLink(of: port, to: peripheral)
+        let admission = try await radio.admit(kind, at: peripheral, handle: handle, port)
+        guard admission.losesLink else { return try await crossed(kind, peripheral, body) }
+        let answer: Result<Value, BLEError>
+        do throws(BLEError) { answer = .success(try await crossed(kind, peripheral, body)) } catch {
+            answer = .failure(error)
+        }
+        if kind == .connect {
+            // The link is there only now.
+            if case .success = answer { await radio.loseLink(of: port, to: peripheral) }
+            return try answer.get()
+        }
+        let isLost =
+            if let link = admission.link { await radio.loseLink(link, of: port, to: peripheral) } else { false }
+        switch answer {
         // Nobody waits for an answer over the link.
-        if kind == .connect || kind == .disconnect { return value }
-        throw SimulatedRadio.linkLost
+        case .success(let value) where kind == .disconnect: return value
+        // An error is an answer, too, unless the link was lost before, or the caller has given up.
+        case .failure(let error) where !isLost || error.code == .cancelled: throw error
+        default: throw SimulatedRadio.linkLost
+        }
     }
 
     /// Lets a request cross the link, and its answer.

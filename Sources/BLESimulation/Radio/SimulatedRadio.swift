@@ -52,10 +52,12 @@ public actor SimulatedRadio {
     let time: ElapsedTime
     private var lastNumber = 0
     var isRunning = true
+    /// Whether the system lets centrals and hosts use Bluetooth.
+    var isAuthorized = true
     var faults = FaultPlan()
     /// Whether links have connection events, or ever had.
     var hasEvents = false
-    /// Whether there are faults or connection events. Asked from anywhere for each request.
+    /// Whether there are faults or connection events, or no permission. Asked from anywhere for each request.
     nonisolated let isDisturbed = Atomic(false)
     /// The events that do not go on yet, by peripheral.
     var pauses: [Peripheral.ID?: [Int: Pause]] = [:]
@@ -179,6 +181,25 @@ public actor SimulatedRadio {
     static let lost = BLEError(
         .bluetoothLost, "the simulated Bluetooth service has stopped", remedy: "Try again once it is running.")
 
+    /// Takes away or gives back the permission to use Bluetooth, as a policy of the message bus does. Without it, no
+    /// central and no host can be created, and all their calls fail with `unauthorized`. What they already have, such
+    /// as scans, links and subscriptions, goes on.
+    ///
+    /// It is for the centrals and hosts on the radio. The programs on a fake bluetoothd have `FakeBlueZ.deny(_:)`.
+    public func setAuthorized(_ isAuthorized: Bool) {
+        log(fault: "setAuthorized(\(isAuthorized))", of: nil)
+        self.isAuthorized = isAuthorized
+        updateIsDisturbed()
+    }
+
+    func checkAuthorized() throws(BLEError) {
+        guard isAuthorized else {
+            throw BLEError(
+                .unauthorized, "the system does not let this user use Bluetooth", isRetryable: false,
+                remedy: "Allow it: setAuthorized(true).")
+        }
+    }
+
     // MARK: Peripherals
 
     func setAdvertising(_ isAdvertising: Bool, _ id: Peripheral.ID) {
@@ -213,6 +234,7 @@ public actor SimulatedRadio {
         endLinks(device, Self.linkLost)
         endAdvertising(device)
         failPauses(Self.linkLost, of: device.id)
+        forgetFaults(of: device.id)
         device.endScripts()
     }
 

@@ -93,6 +93,59 @@ struct FakeAdaptersTests {
         await central.shutDown()
     }
 
+    @Test(arguments: ["hci0", "hci1"])
+    func `an adapter that was taken out comes back under another name, with its bonds`(_ name: String) async throws {
+        let world = try await BlueZWorld()
+        let box = await world.radio.add(.sealedBox(), pairing: .justWorks)
+        if name != "hci0" { await world.daemon.addAdapter(name) }
+        let adapter = try #require(await world.daemon.adapter(name))
+        var central = try await Central(backend: backend(world, name), configuration: .quiet())
+        try await central.first(matching: .id(box.id), timeout: HangLimit.step).peripheral.pair()
+        let address = try await central.adapters().first { $0.id == name }?.address
+        await adapter.setPresent(false)
+        await until { await central.adapterState == .unavailable }
+        await world.daemon.returnAdapter(name, as: "hci2")
+        let other = try await Central(backend: backend(world, "hci2"), configuration: .quiet())
+        #expect(try await other.adapters().first { $0.id == "hci2" }?.address == address)
+        #expect(await other.knownPeripherals().map(\.id) == [box.id])
+        let peripheral = other.peripheral(box.id)
+        #expect(try await peripheral.isPaired)
+        try await peripheral.connect()
+        #expect(await box.isConnected)
+        #expect(await central.adapterState == .unavailable)
+        await central.shutDown()
+        await other.shutDown()
+        // A daemon that is started again finds it, too.
+        await world.daemon.kill()
+        try await world.daemon.start()
+        central = try await Central(backend: backend(world, "hci2"), configuration: .quiet())
+        #expect(try await central.peripheral(box.id).isPaired)
+        await central.shutDown()
+        await world.daemon.kill()
+    }
+
+    @Test func `another program takes sockets and shares the link`() async throws {
+        let world = try await BlueZWorld()
+        let lamp = await world.radio.add(Self.definition)
+        let central = try await world.makeCentral()
+        let remote = try await central.find(lamp.id)
+        try await remote.connect()
+        let handle = try #require(await lamp.handles(of: Self.output.key).first)
+        let other = try await OtherProgram(of: world.daemon)
+        await expectError(.peripheralNotFound) { try await other.call(.connect, of: "C0:00:00:00:99:99") }
+        try await other.call(.connect, of: lamp.id)
+        try await other.call(.acquireNotify, of: lamp.id, handle: handle)
+        await expectError(.busy) { try await remote.notifications(Self.output) }
+        await expectError(.failed) { try await other.call(.acquireNotify, of: lamp.id, handle: handle) }
+        await other.leave()
+        await until { await world.daemon.socketCount == 0 }
+        var values = try await remote.notifications(Self.output).makeAsyncIterator()
+        await lamp.notify([4], from: Self.output.key.characteristic)
+        #expect(try await values.next() == [4])
+        await central.shutDown()
+        await world.daemon.kill()
+    }
+
     @Test func `a call that hangs does not outlive its daemon, nor its client`() async throws {
         let world = try await BlueZWorld()
         let start = MethodCall("org.bluez", "/org/bluez/hci0", "org.bluez.Adapter1", "StartDiscovery")
@@ -172,8 +225,8 @@ struct FakeAdaptersTests {
                 return true
             }
         }
-        // As the new services have it.
-        #expect(try await remote.read(Self.output) == [9])
+        // Its service is as before, and so is its value.
+        #expect(try await remote.read(Self.output) == [3])
         await central.shutDown()
     }
 }

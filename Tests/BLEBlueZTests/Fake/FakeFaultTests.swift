@@ -99,6 +99,41 @@ struct FakeFaultTests {
         await world.daemon.kill()
     }
 
+    @Test func `a scan that fails after others have stopped ends what they had, and tells it`() async throws {
+        let world = try await BlueZWorld()
+        let thing = await world.radio.add(Self.thing)
+        let signals = SharedValue<[String]>([])
+        let watcher = try await world.makeSession { message in
+            guard message.member == "PropertiesChanged" else { return }
+            var body = message.body
+            guard let interface = try? body.string() else { return }
+            try? body.forEachProperty { (name, value) throws(DBusError) in
+                if interface == "org.bluez.Adapter1", name == "Discovering" {
+                    let isDiscovering = try value.boolean()
+                    signals.change { $0.append("\(isDiscovering)") }
+                }
+            }
+        }
+        try await watcher.listen("type='signal',sender='org.bluez'", timeout: HangLimit.step)
+        let (first, second) = (try await world.makeSession(), try await world.makeSession())
+        try await first.callBlueZ(Self.adapter, "org.bluez.Adapter1", "StartDiscovery")
+        try await signals.until { $0 == ["true"] }
+        _ = try await watcher.path("org.bluez.Device1", ["Address": .string(thing.id.rawValue)])
+        let held = await world.radio.hold(.scan, .next(1))
+        await world.radio.fail(.scan, .next(1))
+        let scan = call(second, Self.adapter, "org.bluez.Adapter1", "StartDiscovery")
+        await held.disturbed()
+        // The other one is about to begin, so this ends nothing yet.
+        try await first.callBlueZ(Self.adapter, "org.bluez.Adapter1", "StopDiscovery")
+        for _ in 0..<4 { try await first.callBlueZ("/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects") }
+        #expect(signals.value == ["true"])
+        await held.release()
+        #expect(error(await scan.value)?.message == "Failed to start discovery")
+        try await signals.until { $0 == ["true", "false"] }
+        for session in [watcher, first, second] { await session.close() }
+        await world.daemon.kill()
+    }
+
     // MARK: Sockets
 
     /// A thing that a central has connected to, and a program that knows the path of its characteristic.

@@ -91,6 +91,154 @@ struct FakeCommandTests {
         #expect(result.errors.contains("did you mean \"drop\"?"))
     }
 
+    /// Two equal characteristics in one service, and one in another.
+    private static let twins = """
+        {"do": "add", "address": "F0:F1:F2:F3:F4:F5", "definition": {"name": "Twins", "services": [\
+        {"uuid": "ff00", "characteristics": [{"uuid": "ff01", "properties": ["read"], "value": "01"}, \
+        {"uuid": "ff01", "properties": ["read"], "value": "02"}]}, \
+        {"uuid": "ff10", "characteristics": [{"uuid": "ff01", "properties": ["read"], "value": "03"}]}]}}
+        """
+
+    @Test func `equal characteristics are told apart by service, handle and index`() async throws {
+        let result = try await withFake(["--empty"]) { address, running in
+            try await running.write(Self.twins + "\n")
+            try await running.output.until("F0:F1:F2:F3:F4:F5")
+            let central = try await Central(backend: .bluez(bus: address), configuration: .quiet())
+            let twins = try await central.first(matching: .name("Twins"), timeout: HangLimit.step).peripheral
+            try await twins.connect()
+            let keys = try await twins.services().flatMap(\.characteristics).filter { $0.uuid == BluetoothUUID(0xFF01) }
+                .map { CharacteristicKey(characteristic: $0.uuid, handle: $0.handle) }
+            #expect(keys.count == 3)
+            func values() async throws -> [[UInt8]] {
+                var all: [[UInt8]] = []
+                for key in keys { all.append(try await twins.read(key.bytes)) }
+                return all
+            }
+            #expect(try await values() == [[1], [2], [3]])
+            let handle = try #require(keys[0].handle)
+            for line in [
+                #"{"do": "value", "peripheral": "Twins", "uuid": "ff01", "index": 2, "value": "12"}"#,
+                #"{"do": "value", "peripheral": "Twins", "uuid": "ff01", "service": "ff10", "value": "13"}"#,
+                #"{"do": "value", "peripheral": "Twins", "uuid": "ff01", "handle": \#(handle), "value": "11"}"#,
+            ] {
+                try await running.write(line + "\n")
+            }
+            try await running.output.until(lineCount: 5)
+            #expect(try await values() == [[0x11], [0x12], [0x13]])
+            // A fault of one of them is not one of the others.
+            try await running.write(
+                #"{"do": "disturb", "event": "read", "effect": "fail", "att": 17, "peripheral": "Twins", "#
+                    + #""uuid": "ff01", "index": 3}"# + "\n")
+            try await running.output.until(lineCount: 6)
+            for key in keys.dropLast() { _ = try await twins.read(key.bytes) }
+            let error = await #expect(throws: BLEError.self) { try await twins.read(keys[2].bytes) }
+            #expect(error?.attError == .insufficientResources)
+            for line in [
+                #"{"do": "value", "peripheral": "Twins", "uuid": "ff01", "index": 4, "value": "12"}"#,
+                #"{"do": "value", "peripheral": "Twins", "uuid": "ff01", "service": "ff20", "value": "12"}"#,
+                #"{"do": "disturb", "event": "read", "effect": "fail", "index": 1}"#,
+                #"{"do": "disturb", "event": "read", "effect": "fail", "uuid": "ff01", "index": 1}"#,
+                #"{"do": "other", "method": "StartNotify", "peripheral": "Twins", "uuid": "ff01"}"#,
+                #"{"do": "other", "method": "Pair", "peripheral": "Twins"}"#,
+            ] {
+                try await running.write(line + "\n")
+            }
+            try await running.errors.until(count: 6, "ble: ")
+            await central.shutDown()
+        }
+        #expect(result.errors.contains("the peripheral has 3 of them"), "\(result.errors)")
+        #expect(result.status == 130)
+    }
+
+    @Test func `its input adds adapters, and brings one back under another name`() async throws {
+        let result = try await withFake(["--empty"]) { address, running in
+            let central = try await Central(backend: .bluez(bus: address), configuration: .quiet())
+            func adapters() async -> [String] { ((try? await central.adapters()) ?? []).map(\.id) }
+            try await running.write(#"{"do": "attach", "adapter": "hci1"}"# + "\n")
+            await until { await adapters() == ["hci0", "hci1"] }
+            let address = try await central.adapters().last?.address
+            try await running.write(#"{"do": "plug", "on": false, "adapter": "hci1"}"# + "\n")
+            await until { await adapters() == ["hci0"] }
+            try await running.write(#"{"do": "plug", "on": true, "adapter": "hci1", "as": "hci2"}"# + "\n")
+            await until { await adapters() == ["hci0", "hci2"] }
+            #expect(try await central.adapters().last?.address == address)
+            for line in [
+                #"{"do": "attach", "adapter": "hci1"}"#, #"{"do": "attach", "adapter": "hci02"}"#,
+                #"{"do": "attach"}"#, #"{"do": "plug", "on": true, "adapter": "hci1"}"#,
+                #"{"do": "plug", "on": true, "adapter": "hci0", "as": "hci3"}"#,
+            ] {
+                try await running.write(line + "\n")
+            }
+            try await running.errors.until(count: 5, "ble: ")
+            await central.shutDown()
+        }
+        #expect(result.errors.contains("the adapter is hci2 now"), "\(result.errors)")
+        #expect(result.status == 130)
+    }
+
+    @Test func `its input changes addresses and what is between a peripheral and its centrals`() async throws {
+        let result = try await withFake(["--peripheral", Self.strap]) { address, running in
+            let central = try await Central(backend: .bluez(bus: address), configuration: .quiet())
+            var lines = 1
+            /// Returns the answer to a command.
+            func carryOut(_ line: String) async throws -> String {
+                try await running.write(line + "\n")
+                lines += 1
+                try await running.output.until(lineCount: lines)
+                return running.output.text.split(separator: "\n").last.map(String.init) ?? ""
+            }
+            func find(_ criteria: DiscoveryCriteria) async throws -> Peripheral {
+                try await central.first(matching: criteria, timeout: HangLimit.step).peripheral
+            }
+            _ = try await carryOut(#"{"do": "play", "peripheral": "Strap", "rssi": [[0, -41]]}"#)
+            #expect(try await find(.rssi(-41 ... -41)).id == "F0:F1:F2:F3:F4:F5")
+            // 20 dB less than at 1 m.
+            _ = try await carryOut(#"{"do": "play", "peripheral": "Strap", "meters": [[0, 10]]}"#)
+            _ = try await find(.rssi(-79 ... -79))
+            _ = try await carryOut(
+                #"{"do": "scan-response", "peripheral": "Strap", "definition": {"name": "Long name", "services": []}}"#)
+            _ = try await find(.name("Long name"))
+            let answer = try await carryOut(#"{"do": "rotate", "peripheral": "Strap"}"#)
+            let rotated = try await find(.excluding(["F0:F1:F2:F3:F4:F5"]))
+            #expect(answer.contains(rotated.id.rawValue))
+            _ = try await carryOut(#"{"do": "interval", "peripheral": "Strap", "seconds": 0.5, "timeout": 2}"#)
+            try await rotated.connect()
+            let start = ContinuousClock.now
+            _ = try await rotated.read(.batteryLevel)
+            // The answer crosses the link at the event after that of the request.
+            #expect(start.duration(to: .now) >= .milliseconds(500))
+            var events = await rotated.connectionEvents().makeAsyncIterator()
+            _ = try await carryOut(#"{"do": "play", "peripheral": "Strap", "loss": [[0, 1]], "seed": 7}"#)
+            while let event = try await events.next() {
+                if case .disconnected = event { break }
+            }
+            await central.shutDown()
+        }
+        #expect(result.errors == "")
+        #expect(result.status == 130)
+    }
+
+    @Test func `another program takes a socket until it leaves`() async throws {
+        let result = try await withFake(["--peripheral", Self.strap]) { address, running in
+            let central = try await Central(backend: .bluez(bus: address), configuration: .quiet())
+            let strap = try await central.first(matching: .name("Strap"), timeout: HangLimit.step).peripheral
+            try await strap.connect()
+            for method in ["Connect", "AcquireNotify"] {
+                try await running.write(
+                    #"{"do": "other", "method": "\#(method)", "peripheral": "Strap""#
+                        + (method == "Connect" ? "" : #", "uuid": "heart-rate-measurement""#) + "}\n")
+            }
+            try await running.output.until(lineCount: 3)
+            await expectError(.busy) { try await strap.notifications(.heartRateMeasurement) }
+            try await running.write(#"{"do": "leave"}"# + "\n")
+            try await running.output.until(lineCount: 4)
+            await until { (try? await strap.notifications(.heartRateMeasurement)) != nil }
+            await central.shutDown()
+        }
+        #expect(result.errors == "")
+        #expect(result.status == 130)
+    }
+
     @Test func `a command runs on it, and its status is passed on`() async throws {
         let result = try await Tool([
             "fake", "--peripheral", Self.strap, "--", "sh", "-c",

@@ -168,6 +168,35 @@ import Testing
         #expect(written.value == [[1]])
     }
 
+    @Test func `a link is lost after a request that fails, and its answer with it`() async throws {
+        let refusing = Characteristic<UInt8>(BluetoothUUID(0xFF03), service: BluetoothUUID(0xFF00))
+        let (peripheral, device) = try await world.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(rssi: -50),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00),
+                        characteristics: [
+                            CharacteristicDefinition(
+                                refusing.uuid, .read, onRead: { (_) throws(ATTError) in throw .insufficientResources })
+                        ])
+                ]))
+        try await peripheral.connect()
+        await device.dropLink(after: .read, .next(1))
+        await expectError(.disconnected) { try await peripheral.read(refusing) }
+        #expect(await !device.isConnected)
+        // A failure of another fault is an answer, too.
+        try await peripheral.connect()
+        await device.dropLink(after: .read, .next(1))
+        await device.fail(.read, .next(1), with: .valueNotAllowed)
+        await expectError(.disconnected) { try await peripheral.read(refusing) }
+        #expect(await !device.isConnected)
+        try await peripheral.connect()
+        let error = await expectError(.attributeError) { try await peripheral.read(refusing) }
+        #expect(error?.attError == .insufficientResources)
+        #expect(await device.isConnected)
+    }
+
     @Test func `a wait for a disturbance ends when the fault is over, is removed, or nobody waits any longer`() async {
         let over = await device.fail(.read, .next(0))
         await over.disturbed()

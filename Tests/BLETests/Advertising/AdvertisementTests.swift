@@ -4,8 +4,17 @@ import Testing
 
 @Suite struct AdvertisementTests {
     @Test func `an advertisement prints its properties`() {
-        let text = "\(Advertisement(localName: "Tank", rssi: -50))"
-        #expect(text.hasPrefix("Advertisement(rssi: Optional(-50), localName: Optional(\"Tank\"), txPower: nil"))
+        let text = "\(Advertisement(localName: "Tank", rssi: -50, txPower: 4, manufacturerData: [0x02E0: [1]]))"
+        #expect(
+            text.hasPrefix("Advertisement(rssi: Optional(-50), localName: Optional(\"Tank\"), txPower: Optional(4)"))
+        #expect(text.contains("manufacturerData: [736: [1]]"))
+        let labels = Mirror(reflecting: Advertisement()).children.compactMap(\.label)
+        #expect(
+            labels == [
+                "rssi", "localName", "txPower", "serviceUUIDs", "manufacturerData", "serviceData", "appearance",
+                "deviceClass", "addressType", "isConnectable", "flags", "solicitedServiceUUIDs", "advertisingInterval",
+                "structures",
+            ])
     }
 
     @Test func `a packet becomes an advertisement`() throws {

@@ -56,8 +56,16 @@ import Testing
         }
     }
 
+    /// Counts how often a sensor tells that its services have changed.
+    private static func watch(_ sensor: Peripheral, _ changes: SharedValue<Int>) async throws {
+        for try await event in await sensor.connectionEvents() {
+            if case .servicesChanged = event { changes.change { $0 += 1 } }
+        }
+    }
+
     @Test func `fifty sensors are followed for an hour, and every value is accounted for`() async throws {
-        let world = try await SimulatedWorld()
+        let log = LogRecords()
+        let world = try await SimulatedWorld(log: log, logsEvents: false)
         let sent = (0..<50).map { _ in SharedValue<UInt32>(0) }
         let received = sent.map { _ in SharedValue<[UInt32]>([]) }
         var sensors: [SimulatedPeripheral] = []
@@ -67,15 +75,21 @@ import Testing
                     PeripheralDefinition(
                         advertisement: Advertisement(localName: "Sensor", rssi: -60), services: Self.services(sent))))
         }
-        await world.radio.disturb([.connect: 0.2, .discover: 0.05, .subscribe: 0.1, .read: 0.2], seed: 1)
-        await world.radio.dropLink(after: .notify, .probability(0.002, seed: 2))
-        await world.radio.delay(.notify, .probability(0.002, seed: 3), by: .milliseconds(300))
+        let disturbances = await world.radio.disturb(
+            [.connect: 0.2, .discover: 0.05, .subscribe: 0.1, .read: 0.2], seed: 1)
+        let refused = await world.radio.fail(
+            .subscribe, .probability(0.05, seed: 5), with: .insufficientResources)
+        let slow = await world.radio.delay(.read, .probability(0.05, seed: 6), by: .seconds(3))
+        let dropped = await world.radio.dropLink(after: .notify, .probability(0.002, seed: 2))
+        let late = await world.radio.delay(.notify, .probability(0.002, seed: 3), by: .milliseconds(300))
         let lost = await world.radio.ignore(.notify, .probability(0.001, seed: 4))
+        let changes = SharedValue(0)
 
         await world.run {
             await withTaskGroup { group in
                 for (sensor, received) in zip(sensors, received) {
                     group.addTask { await Self.follow(world.central.peripheral(sensor.id), received) }
+                    group.addTask { try? await Self.watch(world.central.peripheral(sensor.id), changes) }
                 }
                 for minute in 1...60 {
                     await world.clock.run(for: .seconds(60))
@@ -104,6 +118,20 @@ import Testing
             missing += Int(sent.value) - numbers.count
         }
         #expect(missing == (await lost.count))
+
+        // All of it has gone wrong, and the central has seen it.
+        for (event, fault) in disturbances { #expect(await fault.count > 0, "\(event)") }
+        for fault in [refused, slow, dropped, late, lost] { #expect(await fault.count > 0) }
+        let statistics = await world.central.statistics
+        let ends = log.metadata(of: "simulated link ended").compactMap { $0["error"] }
+        #expect(ends.count { $0.contains("the link was lost") } >= 100)
+        #expect(statistics.linkEndCounts[.timeout, default: 0] >= 100)
+        let attempts = [statistics[.connect], statistics[.reconnect]].map(\.failureCounts)
+        #expect(attempts.reduce(0) { $0 + $1[.connectionFailed, default: 0] } > 0)
+        #expect(statistics[.subscribe].failureCounts[.attributeError, default: 0] > 0)
+        #expect(statistics[.read].longestDuration >= .seconds(3))
+        #expect(log.metadata(of: "simulated fault").count { $0["fault"] == "setServices" } == 60)
+        #expect(changes.value > 0)
         await world.central.shutDown()
     }
 }

@@ -7,14 +7,17 @@ import FoundationEssentials
 /// A fake bluetoothd with its radio, and what can be done to it by a line of JSON.
 actor FakeWorld {
     private let radio: SimulatedRadio
-    private let daemon: FakeBlueZ
+    let daemon: FakeBlueZ
     /// In the order in which they came.
     private var peripherals: [(name: String?, peripheral: SimulatedPeripheral)] = []
     private var faults: [Int: SimulatedFault] = [:]
+    var otherProgram: OtherProgram?
+    /// The adapters that have come back under other names.
+    var returned: [String: String] = [:]
     /// Ends when the last of the commands has been carried out that are carried out one after the other: those that
     /// begin and end what lasts. The others let go on what these may wait for.
     private var last: Task<Void, Never>?
-    private static let ordered: Set<String> = ["add", "remove", "kill", "start", "power", "plug", "block"]
+    private static let ordered: Set<String> = ["add", "remove", "kill", "start", "power", "plug", "block", "attach"]
 
     init(radio: SimulatedRadio, daemon: FakeBlueZ) { (self.radio, self.daemon) = (radio, daemon) }
 
@@ -38,17 +41,23 @@ actor FakeWorld {
     private static let keys: [String: [String]] = [
         "state": [],
         "add": ["kind", "definition", "name", "address", "rssi", "pairing"], "remove": ["peripheral"],
-        "value": ["peripheral", "uuid", "value", "text"], "rssi": ["peripheral", "rssi"],
+        "value": ["peripheral", "value", "text"] + characteristic, "rssi": ["peripheral", "rssi"],
         "advertising": ["peripheral", "on"], "links": ["peripheral", "on"], "drop": ["peripheral"],
         "services": ["peripheral", "definition"], "unbond": ["peripheral"],
         "disturb": [
-            "peripheral", "event", "effect", "uuid", "seconds", "att", "next", "nth", "probability", "seed",
-        ],
+            "peripheral", "event", "effect", "seconds", "att", "next", "nth", "probability", "seed",
+        ] + characteristic,
         "release": ["fault"], "calm": ["peripheral"],
         "refuse": ["method", "error", "message", "count"], "hang": ["method"], "answer": [],
         "deny": ["client"], "allow": ["client"],
-        "kill": [], "start": [], "power": ["on", "adapter"], "plug": ["on", "adapter"], "block": ["on", "adapter"],
+        "kill": [], "start": [], "power": ["on", "adapter"], "plug": ["on", "adapter", "as"],
+        "block": ["on", "adapter"], "attach": ["adapter"],
+        "rotate": ["peripheral", "every"], "play": ["peripheral", "rssi", "meters", "loss", "seed"],
+        "interval": ["peripheral", "seconds", "timeout"], "scan-response": ["peripheral", "definition"],
+        "other": ["peripheral", "method", "adapter"] + characteristic, "leave": [],
     ]
+    /// The keys that say which characteristic is meant.
+    private static let characteristic = ["uuid", "service", "handle", "index"]
 
     /// Carries out a command, after the earlier ones. Throws ``Entry/Mistake`` for one that is wrong.
     func carryOut(_ line: String) async throws -> JSON {
@@ -103,7 +112,7 @@ actor FakeWorld {
         return name
     }
 
-    private struct Command {
+    struct Command {
         let name: String
         let object: [String: Entry]
 
@@ -134,8 +143,15 @@ actor FakeWorld {
             guard await !daemon.isRunning else { throw Entry.Mistake(message: "the daemon is running") }
             try await daemon.start()
         case "power": await (try await adapter(command)).setPowered(try command.isOn)
-        case "plug": await (try await adapter(command)).setPresent(try command.isOn)
+        case "plug": try await plug(command)
+        case "attach": try await attach(command)
         case "block": await (try await adapter(command)).setBlocked(try command.isOn)
+        case "other": try await callByOther(command)
+        case "leave":
+            let program = otherProgram
+            otherProgram = nil
+            await program?.leave()
+        case "rotate": return try await rotate(try await peripheral(command), command)
         default: try await change(try await peripheral(command), command)
         }
         return .object([:])
@@ -155,17 +171,17 @@ actor FakeWorld {
             await peripheral.remove()
             peripherals.removeAll { $0.peripheral.id == peripheral.id }
         case "value":
-            let uuid = try command.required("uuid").characteristic()
             let value =
                 try command.object["text"].map { Array(try $0.string().utf8) } ?? command.required("value").bytes()
-            guard await peripheral.value(of: uuid) != nil else {
-                throw try command.required("uuid").mistake("the peripheral has no characteristic \(uuid)")
+            for handle in try await handles(command, peripheral) {
+                let uuid = try command.required("uuid").characteristic()
+                await peripheral.notify(value, from: CharacteristicKey(characteristic: uuid, handle: handle))
             }
-            await peripheral.notify(value, from: uuid)
         case "rssi": await peripheral.play([(0, try command.required("rssi").integer(-127...20))])
         case "advertising": await peripheral.setAdvertising(try command.isOn)
         case "links": await peripheral.setAcceptsLinks(try command.isOn)
         case "unbond": await peripheral.loseBond()
+        case "play", "interval", "scan-response": try await changeAir(peripheral, command)
         default: await peripheral.dropLink()
         }
     }
@@ -200,7 +216,7 @@ actor FakeWorld {
     }
 
     /// The peripheral that a command names, by its address or its name.
-    private func peripheral(_ command: Command) async throws -> SimulatedPeripheral {
+    func peripheral(_ command: Command) async throws -> SimulatedPeripheral {
         let entry = try command.required("peripheral")
         let name = try entry.string()
         let found = await all().filter { $0.name == name || $0.peripheral.id.rawValue == name.uppercased() }
@@ -210,7 +226,7 @@ actor FakeWorld {
     }
 
     /// The adapter that a command names; by default, the first.
-    private func adapter(_ command: Command) async throws -> FakeBlueZ {
+    func adapter(_ command: Command) async throws -> FakeBlueZ {
         guard let entry = command.object["adapter"] else { return daemon }
         let name = try entry.string()
         guard let adapter = await daemon.adapter(name) else { throw entry.mistake("there is no \(name.excerpt)") }
@@ -246,7 +262,7 @@ actor FakeWorld {
     private func disturb(_ command: Command) async throws -> Int {
         let target: any SimulatedDisturbance =
             command.object["peripheral"] == nil ? radio : try await peripheral(command)
-        let event = try event(command)
+        let event = try await event(command)
         let occurrence = try occurrence(command)
         let effect = try command.required("effect")
         let fault: SimulatedFault
@@ -273,17 +289,20 @@ actor FakeWorld {
         return number
     }
 
-    private func event(_ command: Command) throws -> SimulatedEvent {
+    private func event(_ command: Command) async throws -> SimulatedEvent {
         let entry = try command.required("event")
         let event = try entry.choice(Self.events)
-        guard let uuid = try command.object["uuid"]?.characteristic() else { return event }
-        let characteristic = Characteristic<[UInt8]>(uuid)
+        guard let key = try await key(command) else { return event }
+        var characteristic = Characteristic<[UInt8]>(key.characteristic)
+        characteristic.key = key
         switch event {
         case .read: return .read(of: characteristic)
         case .write: return .write(of: characteristic)
         case .subscribe: return .subscribe(to: characteristic)
         case .notify: return .notify(from: characteristic)
         case .indicate: return .indicate(from: characteristic)
+        case .confirm: return .confirm(of: characteristic)
+        case .request: return .request(for: characteristic)
         default: throw entry.mistake("has no characteristic")
         }
     }
