@@ -93,6 +93,10 @@ public actor FakeBlueZ {
     var alias = "fake" { didSet { publishAdapter() } }
     /// The adapter's properties, for the bus thread.
     nonisolated let publishedAdapter = Mutex<[String: DBusValue]>([:])
+    /// The number of registered advertisements, for the bus thread.
+    nonisolated let activeAdvertisements = Mutex(0)
+    /// The types of the services that clients have registered.
+    var servedServices: [BluetoothUUID] = [] { didSet { publishAdapter() } }
     /// The devices that have an object.
     var devices = FakeDevices() {
         didSet {

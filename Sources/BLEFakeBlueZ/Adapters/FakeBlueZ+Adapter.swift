@@ -13,22 +13,27 @@ extension FakeBlueZ {
             "Address": .string(adapterAddress), "Alias": .string(alias), "Name": .string("fake"),
             "AddressType": .string("public"), "Class": .uint32(0), "Powered": .boolean(isPowered),
             "Discoverable": .boolean(false), "DiscoverableTimeout": .uint32(180), "Pairable": .boolean(isPairable),
-            "PairableTimeout": .uint32(0), "Roles": .strings(["central", "peripheral"]), "UUIDs": .strings([]),
-            "Discovering": .boolean(isDiscovering),
+            "PairableTimeout": .uint32(0), "Roles": .strings(["central", "peripheral"]),
+            "UUIDs": .strings(servedServices.map(\.fullDescription)), "Discovering": .boolean(isDiscovering),
             "Modalias": .string("usb:v1D6Bp0246d05\(Hex.string([UInt8(minorVersion)]))"),
         ]
     }
 
     var adapterInterfaces: [String: [String: DBusValue]] {
         (offersMonitors ? [BlueZ.monitorManager: [:]] : [:]).merging([
-            BlueZ.adapter: adapterProperties, BlueZ.gattManager: [:], BlueZ.advertisingManager: Self.advertisingManager,
+            BlueZ.adapter: adapterProperties, BlueZ.gattManager: [:], BlueZ.advertisingManager: advertisingManager,
         ]) { $1 }
     }
 
-    static let advertisingManager: [String: DBusValue] = [
-        "ActiveInstances": .byte(0), "SupportedInstances": .byte(5),
-        "SupportedIncludes": .strings(["tx-power", "appearance", "local-name"]),
-    ]
+    /// May be called from any thread.
+    nonisolated var advertisingManager: [String: DBusValue] {
+        advertisingInstances.merging(["SupportedIncludes": .strings(["tx-power", "appearance", "local-name"])]) { $1 }
+    }
+
+    nonisolated var advertisingInstances: [String: DBusValue] {
+        let count = activeAdvertisements.withLock(\.self)
+        return ["ActiveInstances": .byte(UInt8(count)), "SupportedInstances": .byte(UInt8(max(5 - count, 0)))]
+    }
 
     func publishAdapter() {
         let properties = adapterProperties

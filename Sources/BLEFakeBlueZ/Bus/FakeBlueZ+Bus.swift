@@ -17,15 +17,20 @@ extension FakeBlueZ {
         _ handle: @escaping @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>,
         property: @escaping @Sendable (String) -> DBusValue? = { _ in nil }
     ) {
-        let object = ExportedObject(path: path, interface: interface) { [weak self] call in
+        let object = ExportedObject(path: path, interface: interface) { [weak self, bus = loop] call in
             await withCheckedContinuation { answered in
-                // A task that prefers the loop, as this one does, would be queued again for each step on this actor.
-                Task.immediate {
-                    guard let self else {
-                        return answered.resume(returning: .failure(.bluez("Failed", "gone")))
-                    }
-                    await self.process(call, handle) { answer in
-                        answered.resume(returning: answer)
+                // Begun when this task waits: an answer that came before would be sent before the signals that are
+                // queued on the bus.
+                bus.perform { [weak self] in
+                    // A task that prefers the loop, as this one does, would be queued again for each step on this
+                    // actor.
+                    Task.immediate {
+                        guard let self else {
+                            return answered.resume(returning: .failure(.bluez("Failed", "gone")))
+                        }
+                        await self.process(call, handle) { answer in
+                            answered.resume(returning: answer)
+                        }
                     }
                 }
             }

@@ -15,6 +15,7 @@ extension FakeBlueZ {
             await serving.backend.stopAdvertising(number)
             _ = await callClient(MethodCall(advertisement.client, advertisement.path, Self.advertisement, "Release"))
         }
+        showServing()
     }
 
     // MARK: LEAdvertisingManager1
@@ -30,12 +31,15 @@ extension FakeBlueZ {
                 guard let number = registered?.key else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
                 serving.advertisements[number] = nil
                 await serving.backend.stopAdvertising(number)
+                showServing()
                 return .success(MethodReply())
             }
             guard registered == nil else { return .failure(.bluez("AlreadyExists", "Already Exists")) }
             // It has its place from now on, as an application has.
             let number = serving.number()
             serving.advertisements[number] = FakeServing.Advertisement(client: call.sender, path: path)
+            // The daemon's client of the object asks for this first (`g_dbus_client_new_full` in its `gdbus/client.c`).
+            _ = await callClient(MethodCall(call.sender, path, BlueZ.objectManager, "GetManagedObjects"))
             let reply = await callClient(
                 MethodCall(call.sender, path, BlueZ.properties, "GetAll", [.string(Self.advertisement)]))
             let parameters = reply?.values.first.map { Self.parameters($0) }
@@ -55,6 +59,7 @@ extension FakeBlueZ {
                 return .failure(.bluez("Failed", "the client has left"))
             }
             serving.advertisements[number]?.isRegistered = true
+            showServing()
             return .success(MethodReply())
         } catch {
             return .failure(

@@ -19,6 +19,7 @@ extension FakeBlueZ {
                 guard let number = registered?.key else { return .failure(.bluez("DoesNotExist", "Does Not Exist")) }
                 if let ended = serving.applications.removeValue(forKey: number) { self.ended(ended) }
                 await serving.backend.unregister(number)
+                showServing()
                 return .success(MethodReply())
             }
             guard registered == nil else { return .failure(.bluez("AlreadyExists", "Already Exists")) }
@@ -35,6 +36,7 @@ extension FakeBlueZ {
                 guard !services.isEmpty else { throw BLEError(.failed, "No object received") }
                 guard serving.applications[number] != nil else { throw BLEError(.failed, "the client has left") }
                 application.isHeard = true
+                application.services = services.map(\.uuid)
                 serving.applications[number] = application
                 try? await session?.listen(Self.rule(for: application), timeout: timeouts.call)
                 guard serving.applications[number] != nil else { throw BLEError(.failed, "the client has left") }
@@ -48,6 +50,7 @@ extension FakeBlueZ {
                 return .failure(.bluez("Failed", "the client has left"))
             }
             serving.applications[number]?.isRegistered = true
+            showServing()
             return .success(MethodReply())
         } catch {
             return .failure(.bluez("Failed", error.message))
@@ -164,7 +167,7 @@ extension FakeBlueZ {
     }
 
     /// Calls a client's object without waiting for an answer.
-    private func tell(
+    func tell(
         _ attribute: ServedAttribute, _ method: String, _ arguments: [DBusValue]
     ) async throws(ATTError) {
         let (session, call) = try call(attribute, method, arguments)

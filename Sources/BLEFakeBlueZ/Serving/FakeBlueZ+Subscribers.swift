@@ -12,15 +12,15 @@ extension FakeBlueZ {
         if await acquired(attribute, central, attMTU) { return }
         serving?.applications[attribute.application]?.subscribers[attribute, default: []].insert(central)
         // Called for each central, without its address, as observed with 5.66; `StopNotify` is called for the last one
-        // only.
-        _ = try? await called(attribute, "StartNotify", [])
+        // only. Neither has an answer.
+        try? await tell(attribute, "StartNotify", [])
     }
 
     func unsubscribed(_ attribute: ServedAttribute, _ central: Peripheral.ID) async {
         if closeSocket(of: central, attribute) { return }
         serving?.applications[attribute.application]?.subscribers[attribute]?.remove(central)
         let set = serving?.applications[attribute.application]?.subscribers[attribute] ?? []
-        if set.isEmpty { _ = try? await called(attribute, "StopNotify", []) }
+        if set.isEmpty { try? await tell(attribute, "StopNotify", []) }
     }
 
     /// The link of a central has begun or ended.

@@ -16,6 +16,8 @@ final class FakeServing {
         let root: String
         /// Whether its registration has ended, with success.
         var isRegistered = false
+        /// The types of its services.
+        var services: [BluetoothUUID] = []
         /// Whether the daemon listens to the values that it signals.
         var isHeard = false
         /// The paths of attributes, and the attributes at paths.
@@ -77,8 +79,8 @@ extension FakeBlueZ {
         export(adapterPath, Interfaces.gattManager) { daemon, call in await daemon.gattManagerCall(call) }
         export(adapterPath, Interfaces.advertisingManager) { daemon, call in
             await daemon.advertisingManagerCall(call)
-        } property: { name in
-            Self.advertisingManager[name]
+        } property: { [weak self] name in
+            self?.advertisingManager[name]
         }
     }
 
@@ -114,6 +116,8 @@ extension FakeBlueZ {
     func endServing() async {
         guard let serving else { return }
         self.serving = nil
+        servedServices = []
+        activeAdvertisements.withLock { $0 = 0 }
         for application in serving.applications.values { ended(application) }
         await serving.backend.shutDown()
     }
@@ -130,6 +134,25 @@ extension FakeBlueZ {
             serving.advertisements[number] = nil
             await serving.backend.stopAdvertising(number)
         }
+        showServing()
+    }
+
+    /// Signals what the adapter shows of the registered services and advertisements, if that has changed.
+    func showServing() {
+        guard let serving else { return }
+        let services = serving.applications.sorted { $0.key < $1.key }.flatMap {
+            $0.value.isRegistered ? $0.value.services : []
+        }
+        if services != servedServices {
+            servedServices = services
+            changed(adapterPath, BlueZ.adapter, ["UUIDs": .strings(services.map(\.fullDescription))])
+        }
+        let count = serving.advertisements.values.count { $0.isRegistered }
+        let isSame = activeAdvertisements.withLock { active in
+            defer { active = count }
+            return active == count
+        }
+        if !isSame { changed(adapterPath, BlueZ.advertisingManager, advertisingInstances) }
     }
 
     private func handle(_ event: PeripheralBackendEvent) {
@@ -145,6 +168,7 @@ extension FakeBlueZ {
             centralChanged(central, isConnected: false)
         case .advertisingEnded(let number, _):
             guard let ended = serving?.advertisements.removeValue(forKey: number) else { return }
+            showServing()
             Task { _ = await self.callClient(MethodCall(ended.client, ended.path, Self.advertisement, "Release")) }
         default: break
         }

@@ -84,6 +84,36 @@ struct FakeBlueZOrderTests {
         await world.daemon.kill()
     }
 
+    /// `g_dbus_send_message` in the daemon's `gdbus/object.c` sends pending signals before an answer. bleak takes a link
+    /// that is answered but not signaled for one that has ended.
+    @Test func `a link is signaled before the answer to the call that has made it`() async throws {
+        let world = try await BlueZWorld()
+        let thing = await world.radio.add(.battery(name: "Thing"))
+        let central = try await world.makeCentral()
+        _ = try await central.find(thing.id)
+        let messages = SharedValue<[String]>([])
+        let program = try await world.makeSession { message in
+            var body = message.body
+            guard message.member == "PropertiesChanged", (try? body.string()) == "org.bluez.Device1" else { return }
+            try? body.forEachProperty { (name, value) throws(DBusError) in
+                if name == "Connected", try value.boolean() { messages.change { $0.append("signal") } }
+            }
+        }
+        try await program.listen("type='signal',sender='org.bluez'", timeout: HangLimit.step)
+        let path = try await program.path("org.bluez.Device1")
+        let connect = MethodCall("org.bluez", path, "org.bluez.Device1", "Connect", [])
+        for _ in 0..<30 {
+            try await program.ask(connect, timeout: HangLimit.step) { (_) throws(DBusError) in
+                messages.change { $0.append("answer") }
+            }
+            try await program.callBlueZ(path, "org.bluez.Device1", "Disconnect")
+        }
+        #expect(messages.value == (0..<30).flatMap { _ in ["signal", "answer"] })
+        await program.close()
+        await central.shutDown()
+        await world.daemon.kill()
+    }
+
     @Test func `the link of an interrupted attempt has ended before the next attempt`() async throws {
         let world = try await BlueZWorld()
         let thing = await world.radio.add(.battery(name: "Thing"))

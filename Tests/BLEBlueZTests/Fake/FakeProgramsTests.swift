@@ -15,7 +15,7 @@ struct FakeProgramsTests {
         let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
         _ = await world.radio.add(SimulatedStrap().definition)
         let session = try await OtherPrograms.bleakSession(bus: world.bus.address)
-        let difference = OtherPrograms.difference(session, try OtherPrograms.recordedBleakSession(minorVersion))
+        let difference = OtherPrograms.difference(session, try OtherPrograms.Recorded.bleak.session(minorVersion))
         #expect(difference == [], "\(difference.joined(separator: "\n"))")
         await world.daemon.kill()
     }
@@ -26,12 +26,13 @@ struct FakeProgramsTests {
     {
         let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
         await world.daemon.addAdapter("hci1")
-        try await OtherPrograms.withPythonPeripheral(bus: world.bus.address) {
-            let central = try await Central(
-                backend: .bluez(adapter: "hci1", bus: world.bus.address), configuration: .quiet())
-            try await OtherPrograms.usePythonPeripheral(central)
-            await central.shutDown()
-        }
+        let central = try await Central(
+            backend: .bluez(adapter: "hci1", bus: world.bus.address), configuration: .quiet())
+        let session = try await OtherPrograms.pythonPeripheralSession(bus: world.bus.address, central)
+        let difference = OtherPrograms.difference(
+            session, try OtherPrograms.Recorded.bluezPeripheral.session(minorVersion))
+        #expect(difference == [], "\(difference.joined(separator: "\n"))")
+        await central.shutDown()
         await world.daemon.kill()
     }
 
@@ -40,7 +41,7 @@ struct FakeProgramsTests {
         let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
         _ = await world.radio.add(SimulatedStrap().definition)
         let session = try await OtherPrograms.bluetoothctlSession(bus: world.bus.address)
-        #expect(OtherPrograms.difference(session, try OtherPrograms.recordedBluetoothctlSession()) == [])
+        #expect(OtherPrograms.difference(session, try OtherPrograms.Recorded.bluetoothctl.session(minorVersion)) == [])
         await world.daemon.kill()
     }
 }

@@ -1,6 +1,7 @@
 import BLE
 import BLETestSupport
 import BlueZTestSupport
+import Foundation
 import Testing
 
 /// What programs of other authors get from the real bluetoothd, to which the fake one is compared. Runs inside
@@ -9,24 +10,30 @@ import Testing
 struct RealProgramsTests {
     @Test func `bleak gets and hears what was recorded`() async throws {
         try await RealPeer().reset()
-        let version = try #require(Guest.bluetoothdVersion)
-        let session = try await OtherPrograms.bleakSession()
-        let difference = OtherPrograms.difference(session, try OtherPrograms.recordedBleakSession(version))
-        #expect(difference == [], "\(difference.joined(separator: "\n"))")
+        try compare(try await OtherPrograms.bleakSession(), .bleak)
     }
 
-    @Test func `what bluez-peripheral serves, a central of another stack finds and uses`() async throws {
+    @Test func `what bluez-peripheral serves, a central of another stack finds and uses, as was recorded`()
+        async throws
+    {
         try await RealPeer().reset()
-        try await OtherPrograms.withPythonPeripheral {
-            let central = try await Central(backend: BumbleCentral(1), configuration: .quiet())
-            try await OtherPrograms.usePythonPeripheral(central)
-            await central.shutDown()
-        }
+        let central = try await Central(backend: BumbleCentral(1), configuration: .quiet())
+        try compare(try await OtherPrograms.pythonPeripheralSession(central), .bluezPeripheral)
+        await central.shutDown()
     }
 
     @Test func `bluetoothctl shows what was recorded`() async throws {
         try await RealPeer().reset()
-        let session = try await OtherPrograms.bluetoothctlSession()
-        #expect(OtherPrograms.difference(session, try OtherPrograms.recordedBluetoothctlSession()) == [])
+        try compare(try await OtherPrograms.bluetoothctlSession(), .bluetoothctl)
+    }
+
+    /// Compares a session with the recorded one, or with `BLE_RECORD=1`, records it.
+    private func compare(_ session: String, _ recorded: OtherPrograms.Recorded) throws {
+        let version = try #require(Guest.bluetoothdVersion)
+        guard ProcessInfo.processInfo.environment["BLE_RECORD"] == nil else {
+            return try session.write(to: recorded.url(version), atomically: false, encoding: .utf8)
+        }
+        let difference = OtherPrograms.difference(session, try recorded.session(version))
+        #expect(difference == [], "\(difference.joined(separator: "\n"))")
     }
 }

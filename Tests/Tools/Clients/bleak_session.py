@@ -22,6 +22,7 @@ from dbus_fast.service import ServiceInterface, method
 STRAP = 'F0:F1:F2:F3:F4:F5'
 ABSENT = 'F0:F1:F2:F3:F4:00'
 BATTERY_LEVEL = '00002a19-0000-1000-8000-00805f9b34fb'
+HEART_RATE = '00002a37-0000-1000-8000-00805f9b34fb'
 MANUFACTURER = '00002a29-0000-1000-8000-00805f9b34fb'
 
 
@@ -131,6 +132,14 @@ class Session:
             await self.step('connect')
             return client, ended
 
+    async def hear(self, values: asyncio.Queue[bytes]) -> None:
+        """Two heart rates from now on, which follow each other. The strap counts them, and bleak may have begun with any."""
+        while not values.empty():
+            values.get_nowait()
+        first, second = [await asyncio.wait_for(values.get(), 60) for _ in range(2)]
+        self.say('heart rate:', first[:1].hex(), '…', first[2:].hex())
+        self.say('the next one:', second[:1].hex(), f'+{second[1] - first[1]}', second[2:].hex())
+
     def show(self, client: BleakClient) -> None:
         for service in sorted(client.services, key=lambda one: one.uuid):
             if service.uuid[:8] in GENERIC:
@@ -178,10 +187,15 @@ class Session:
         await self.attempt('ask', client.write_gatt_char(echo(8), b'\x07', response=True))
         self.say('answer:', (await asyncio.wait_for(values.get(), 60)).hex())
         await self.attempt('unsubscribe', client.stop_notify(echo(8)))
+        with self.conversation.without_values_of(HEART_RATE):
+            await self.attempt('subscribe to heart rates', client.start_notify(HEART_RATE, arrived))
+            await self.hear(values)
+            await self.attempt('unsubscribe from heart rates', client.stop_notify(HEART_RATE))
         await self.attempt(
-            'subscribe with a socket', client.start_notify(echo(3), arrived, bluez={'use_start_notify': False})
+            'subscribe with a socket', client.start_notify(HEART_RATE, arrived, bluez={'use_start_notify': False})
         )
-        await self.attempt('unsubscribe with a socket', client.stop_notify(echo(3)))
+        await self.hear(values)
+        await self.attempt('unsubscribe with a socket', client.stop_notify(HEART_RATE))
         await self.attempt('pair', client.pair())
         await self.attempt('read what needs a pairing', client.read_gatt_char(echo(4)))
         await self.attempt('disconnect', client.disconnect())

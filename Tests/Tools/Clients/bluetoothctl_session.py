@@ -17,6 +17,9 @@ STRAP = 'F0:F1:F2:F3:F4:F5'
 LIMIT = 60.0
 """Seconds in which a command must show what it must show."""
 
+HEART_RATE = '00002a37-0000-1000-8000-00805f9b34fb'
+# Its rate is shown as it happens to be, and left out here.
+MEASUREMENT = r'1e (?=[0-9a-f]{2} 0a 00 00 03 33 03 )'
 ECHO = '6e40{:04x}-b5a3-f393-e0a9-e50e24dcca9e'
 
 # A command, and what it must show: the words that are written.
@@ -35,8 +38,15 @@ STEPS = [
     (f'select-attribute {ECHO.format(3)}', r'char[0-9a-f]{4}'),
     ('read', r'41 42 +AB'),
     ('attribute-info', r'Flags: indicate'),
+    (f'select-attribute {HEART_RATE}', r'char[0-9a-f]{4}'),
     ('notify on', r'Notify started'),
+    ('', r'Value:'),
+    ('', MEASUREMENT),
     ('notify off', r'Notify stopped'),
+    ('acquire-notify', r'AcquireNotify success'),
+    ('', r'Notification:'),
+    ('', MEASUREMENT),
+    ('release-notify', r'NotifyAcquired: no'),
     (f'select-attribute {ECHO.format(1)}', r'service[0-9a-f]{4}'),
     ('back', r'Menu main'),
     (f'trust {STRAP}', r'trust succeeded'),

@@ -9,8 +9,10 @@ is advertised).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from dbus_fast import BusType, Message, MessageType, Variant
@@ -36,6 +38,7 @@ UNSTABLE = {
     'Roles',
     'SupportedIncludes',
     'SupportedInstances',
+    'mtu',
 }
 # What a fake bluetoothd does not have: other profiles, and what the real one knows from device information, from the
 # advertised flags, and of adapters of later versions.
@@ -74,6 +77,12 @@ class Conversation:
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._bluetoothd = ''
+        # The name of the program whose conversation it is; None for all programs.
+        self._program: str | None = None
+        # The calls of a program for descriptions of objects, by their names and serial numbers.
+        self._introspections: set[tuple[str | None, int | None]] = set()
+        # The type of a characteristic whose values are left out.
+        self._silenced: str | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -83,7 +92,19 @@ class Conversation:
         # The names of attributes, by their paths; None for what is left out.
         self._labels: dict[str, str | None] = {}
 
-    async def begin(self) -> None:
+    @contextlib.contextmanager
+    def without_values_of(self, uuid: str) -> Iterator[None]:
+        """Leaves out the values that signals announce of characteristics of a type, which come by themselves and often."""
+        self._silenced = uuid
+        yield
+        self._silenced = None
+
+    async def begin(self, of: str | None = None) -> None:
+        """Begins.
+
+        of: the name of the only program whose conversation it is. Its own signals count, too.
+        """
+        self._program = of
         asking = await MessageBus(bus_type=BusType.SYSTEM).connect()
         reply = await asking.call(
             Message(destination=BUS, path='/', interface=BUS, member='GetNameOwner', signature='s', body=[BLUEZ])
@@ -107,10 +128,29 @@ class Conversation:
     def _take(self, message: Message) -> bool:
         for descriptor in message.unix_fds:
             os.close(descriptor)
-        if self._bluetoothd in (message.sender, message.destination) or message.destination == BLUEZ:
-            if BUS not in (message.sender, message.destination) and not self._is_advertisement(message):
-                self._messages.append(message)
+        if self._concerns(message) and not self._is_advertisement(message) and not self._is_silenced(message):
+            self._messages.append(message)
         return True
+
+    def _concerns(self, message: Message) -> bool:
+        """Whether it is between bluetoothd and the programs, or a signal."""
+        ends = (message.sender, message.destination)
+        if BUS in ends:
+            return False
+        if self._program and message.sender == self._program and message.member == 'PropertiesChanged':
+            return True
+        if self._bluetoothd not in ends and message.destination != BLUEZ:
+            return False
+        return not self._program or self._program in ends or message.message_type == MessageType.SIGNAL
+
+    def _is_silenced(self, message: Message) -> bool:
+        """Whether it only announces a value that is left out. Removes that value if the message announces something else, too."""
+        if self._silenced is None or message.message_type != MessageType.SIGNAL or message.member != 'PropertiesChanged':
+            return False
+        label = self._labels.get(message.path or '') or ''
+        if not label.endswith(f"/char({self._silenced.split('-')[0]})") or message.body[1].pop('Value', None) is None:
+            return False
+        return not message.body[1] and not message.body[2]
 
     @staticmethod
     def _is_advertisement(message: Message) -> bool:
@@ -133,8 +173,10 @@ class Conversation:
         others = [message for message in messages if message.message_type != MessageType.SIGNAL]
         kinds: dict[int, list[str]] = {0: [], 1: [], 2: []}
         for message in others + self._merged(signals):
-            if line := self._line(message):
-                kinds[self._kind(message)].append(line)
+            line, kind = self._line(message), kinds[self._kind(message)]
+            # bluetoothd may signal a change of the adapter's services for each part of it.
+            if line and not (kind and line == kind[-1] and 'org.bluez.Adapter1 {UUIDs: <as …>}' in line):
+                kind.append(line)
         # The battery's level is read while attributes are shown.
         batteries = [line for line in kinds[2] if 'org.bluez.Battery1: ' in line]
         rest = [line for line in kinds[2] if 'org.bluez.Battery1: ' not in line]
@@ -248,8 +290,14 @@ class Conversation:
             return None
         # A set in the order in which bluetoothd's tables have it.
         body = [sorted(value) if message.member == 'PropertiesChanged' and isinstance(value, list) else value for value in message.body]
-        text = ' '.join(self._value(value) for value in body)
+        # The name of the interface whose properties have changed.
+        interface = body[0] if message.member == 'PropertiesChanged' else None
+        text = ' '.join(self._value(value, interface) for value in body)
         path = self._path(message.path or '')
+        if kind == MessageType.METHOD_CALL and message.member == 'Introspect':
+            self._introspections.add((message.sender, message.serial))
+        if kind == MessageType.METHOD_RETURN and (message.destination, message.reply_serial) in self._introspections:
+            text = '…'
         if kind == MessageType.METHOD_CALL:
             return f'{who}: {path} {message.interface}.{message.member}({message.signature}) {text}'.rstrip()
         if kind == MessageType.METHOD_RETURN:

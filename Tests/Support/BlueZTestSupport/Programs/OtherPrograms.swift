@@ -1,6 +1,6 @@
 public import BLE
 import BLETestSupport
-import Foundation
+public import Foundation
 import Subprocess
 import Testing
 
@@ -40,44 +40,65 @@ public enum OtherPrograms {
         return result.output
     }
 
-    /// Runs `body` while a program on bluez-peripheral serves "Python" (`serve_peripheral.py`).
+    /// What a program on bluez-peripheral that serves "Python" (`serve_peripheral.py`) and bluetoothd say to each other
+    /// while a central uses it.
     ///
     /// - Parameter bus: nil for the system's.
-    public static func withPythonPeripheral(
-        bus: String? = nil, _ body: () async throws -> Void
-    ) async throws {
+    public static func pythonPeripheralSession(bus: String? = nil, _ central: Central) async throws -> String {
         let script = Checkout.url("Tests/Tools/Clients/serve_peripheral.py").path
         let program = TestProgram(
             python ?? "python3", ["-B", script],
             environment: bus.map { ["DBUS_SYSTEM_BUS_ADDRESS": $0] } ?? [:], input: .writer)
         let result = try await program.run { running in
             try await running.output.until("advertising")
-            try await body()
+            try await usePythonPeripheral(central) { step in
+                try await running.write(step + "\n")
+                try await running.output.until("## \(step)\n")
+            }
             await running.closeInput()
         }
         guard result.status == 0 else { throw Guest.Failure(command: script, answer: result.errors) }
+        return result.output
     }
 
     /// Finds "Python", and reads, writes and subscribes.
-    public static func usePythonPeripheral(_ central: Central) async throws {
+    ///
+    /// - Parameter end: called at the end of a step.
+    private static func usePythonPeripheral(_ central: Central, _ end: (String) async throws -> Void) async throws {
         let output = Characteristic<[UInt8]>(BluetoothUUID(0xFFE1))
         let remote = try await central.first(matching: .name("Python"), timeout: HangLimit.step).peripheral
         #expect(try await remote.read(output) == Array("first".utf8))
+        try await end("a central reads")
         var values = try await remote.notifications(output).makeAsyncIterator()
+        try await end("a central subscribes")
         try await remote.write([1, 2, 3], to: Characteristic<[UInt8]>(BluetoothUUID(0xFFE2)))
         #expect(try await values.next() == [1, 2, 3])
+        try await end("a central writes and gets a value")
         #expect(try await remote.read(output) == [1, 2, 3])
+        try await end("a central reads what was written")
         try await remote.disconnect()
+        try await end("the central disconnects")
     }
 
-    /// What was recorded of bleak with the real bluetoothd of a version, such as 66 for 5.66.
-    public static func recordedBleakSession(_ minorVersion: Int) throws -> String {
-        try Checkout.text("Tests/Tools/Clients/bleak-5.\(minorVersion).txt")
-    }
+    /// A program whose session with the real bluetoothd is recorded.
+    public enum Recorded: String, CaseIterable, Sendable {
+        case bleak
+        /// As a peripheral.
+        case bluezPeripheral = "bluez-peripheral"
+        case bluetoothctl
 
-    /// What was recorded of bluetoothctl with the real bluetoothd.
-    public static func recordedBluetoothctlSession() throws -> String {
-        try Checkout.text("Tests/Tools/Clients/bluetoothctl.txt")
+        /// Whether the messages are recorded, too.
+        public var hasMessages: Bool { self != .bluetoothctl }
+
+        /// The file of the session with a version of bluetoothd, such as 66 for 5.66. bluetoothctl shows the same with
+        /// each.
+        public func url(_ minorVersion: Int) -> URL {
+            Checkout.url("Tests/Tools/Clients/\(rawValue)\(hasMessages ? "-5.\(minorVersion)" : "").txt")
+        }
+
+        public func session(_ minorVersion: Int) throws -> String {
+            try String(contentsOf: url(minorVersion), encoding: .utf8)
+        }
     }
 
     /// The lines that only one of two texts has. Empty if they are the same.
