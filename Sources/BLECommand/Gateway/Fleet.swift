@@ -37,8 +37,8 @@ struct Fleet: Sendable {
     private static let pause: Duration = .seconds(2)
     /// The change of strength in dB that is told before the repetition.
     private static let change = 4
-    /// How long a gateway knows of the others before its first claims. After it has begun to listen to what they tell of
-    /// a device, it waits for `pause`.
+    /// How long a gateway knows of the others before its first claims. After it has begun to listen to what they tell
+    /// of a device, it waits for `pause`.
     private static let settling: Duration = .seconds(3)
     /// How long another gateway may be away before its devices are claimed. Many losses of the broker are over after a
     /// second.
