@@ -34,17 +34,20 @@ final class TestServiceManager: Sendable {
 
     /// Reads what has arrived, and what arrives from now on.
     func read() {
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
-        source.setEventHandler { [descriptor, messages] in
-            var space = [UInt8](repeating: 0, count: 4096)
-            let count = recv(descriptor, &space, space.count, Int32(MSG_DONTWAIT))
-            guard count > 0 else { return }
-            let message = String(decoding: space[..<count], as: UTF8.self)
-            messages.change { $0.append(message) }
+        let (descriptor, messages) = (descriptor, messages)
+        source.withLock { stored in
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+            source.setEventHandler {
+                var space = [UInt8](repeating: 0, count: 4096)
+                let count = recv(descriptor, &space, space.count, Int32(MSG_DONTWAIT))
+                guard count > 0 else { return }
+                let message = String(decoding: space[..<count], as: UTF8.self)
+                messages.change { $0.append(message) }
+            }
+            source.setCancelHandler { Glibc.close(descriptor) }
+            source.resume()
+            stored = source
         }
-        source.setCancelHandler { [descriptor] in Glibc.close(descriptor) }
-        source.resume()
-        self.source.withLock { $0 = source }
     }
 
     /// Ends the socket: what is sent from now on is refused.
