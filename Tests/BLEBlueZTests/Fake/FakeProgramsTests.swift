@@ -30,7 +30,10 @@ struct FakeProgramsTests {
             backend: .bluez(adapter: "hci1", bus: world.bus.address), configuration: .quiet())
         let session = try await OtherPrograms.pythonPeripheralSession(bus: world.bus.address, central)
         let difference = OtherPrograms.difference(
-            session, try OtherPrograms.Recorded.bluezPeripheral.session(minorVersion))
+            session, try OtherPrograms.Recorded.bluezPeripheral.session(minorVersion)
+        )
+        // The central has an agent, too, which keeps the adapter pairable when that of the program is gone.
+        .filter { !$0.hasPrefix("-") || !$0.contains("{Pairable: ") }
         #expect(difference == [], "\(difference.joined(separator: "\n"))")
         await central.shutDown()
         await world.daemon.kill()
