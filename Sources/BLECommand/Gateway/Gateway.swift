@@ -432,6 +432,9 @@ final class Gateway: Sendable {
     // MARK: Commands
 
     private func takeCommand(_ message: ReceivedMessage, _ device: String, _ group: inout DiscardingTaskGroup) {
+        var message = message
+        // Here, because a task that is cancelled reads no JSON.
+        message.commandID = DeviceCommand.id(message.payload)
         // A retained command would be performed again after each connection. A device that is not listed here may be
         // that of another gateway.
         guard !message.isRetained, !message.payload.isEmpty, let id = peripheral(device),
@@ -527,7 +530,7 @@ final class Gateway: Sendable {
 
     private func answer(_ message: ReceivedMessage, _ device: String, _ content: [String: JSON]) {
         var object = content
-        if let id = DeviceCommand.id(message.payload) { object["id"] = .string(id) }
+        if let id = message.commandID { object["id"] = .string(id) }
         let wanted = message.responseTopic.flatMap { topics.isOwn($0) ? nil : $0 }
         broker.publish(
             GatewayMessage(

@@ -21,6 +21,8 @@ struct ReceivedMessage: Sendable {
     var payload: [UInt8]
     /// Whether the message had been kept by the broker.
     var isRetained = false
+    /// The sender's name for a command.
+    var commandID: String?
     /// The topic that the sender of a command expects the answer on.
     var responseTopic: String?
     var correlation: [UInt8]?

@@ -112,7 +112,7 @@
             // What is not heard again, nobody claims.
             let sensor = Task {
                 while !Task.isCancelled {
-                    for value in [3, 4] {
+                    for value in [3.0, 4] {
                         await thermometer.setAdvertisement(try Self.thermometer(value).advertisement)
                         try await ContinuousClock().sleep(for: .seconds(1))
                     }
