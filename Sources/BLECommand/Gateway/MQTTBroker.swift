@@ -100,6 +100,8 @@
         private actor Reader {
             private let reading: Task<BoundedStream<MQTTClient.Event>, Never>
             private var stream: BoundedStream<MQTTClient.Event>?
+            /// One for all events: it takes all that wait at once, and returns one after the other.
+            private var iterator: BoundedStream<MQTTClient.Event>.Iterator?
             private var dropped = 0
             private var noticed: ContinuousClock.Instant?
             /// The shortest time between two connections because of dropped events.
@@ -108,9 +110,14 @@
             init(_ reading: Task<BoundedStream<MQTTClient.Event>, Never>) { self.reading = reading }
 
             func next() async -> MQTTClient.Event? {
-                if stream == nil { stream = await reading.value }
-                var iterator = stream?.makeAsyncIterator()
-                return try? await iterator?.next()
+                if stream == nil {
+                    stream = await reading.value
+                    iterator = stream?.makeAsyncIterator()
+                }
+                var iterator = iterator
+                self.iterator = nil
+                defer { self.iterator = iterator }
+                return try? await iterator?.next(isolation: self)
             }
 
             /// Whether events were dropped since it was last true, which is at most once a minute.

@@ -106,8 +106,8 @@
             #expect(result.status == 0)
         }
 
-        @Test(.disabled("on a real broker, the second gateway does not take the device over; see Docs/Gateway.md"))
-        func `of two gateways of a fleet, one publishes, and the other one when that one is killed`() async throws {
+        @Test func `of two gateways of a fleet, one publishes, and the other one when that one is killed`() async throws
+        {
             let thermometer = await world.radio.add(try Self.thermometer(3))
             // What is not heard again, nobody claims.
             let sensor = Task {
