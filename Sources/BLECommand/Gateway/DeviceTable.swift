@@ -25,6 +25,8 @@ struct DeviceTable: Sendable {
         var heard: Duration
         var published: Duration?
         var announced: Duration?
+        /// Whether the last announcement lacks a part of the device, or its name.
+        var needsAnnouncement = true
         var hasChanged = true
         var isAvailable = false
         /// Whether there is a link. A peripheral with a link does not advertise, and is available.
@@ -63,10 +65,21 @@ struct DeviceTable: Sendable {
             guard let published else { return true }
             return now - published >= (hasChanged ? DeviceTable.minimumInterval : DeviceTable.maximumInterval)
         }
+
+        func isAnnouncementDue(at now: Duration) -> Bool {
+            needsAnnouncement && announced.map { now - $0 >= DeviceTable.announcementInterval } ?? true
+        }
+
+        /// Whether something waits for its time.
+        var isWaiting: Bool { needsAnnouncement || isAvailable && hasChanged }
     }
 
     static let minimumInterval: Duration = .seconds(1)
     static let maximumInterval: Duration = .seconds(60)
+    /// The minimum time between two announcements of a device.
+    ///
+    /// Home Assistant ignores a part of the next one while it works on one; see Docs/Decisions/0015-gateway.md.
+    static let announcementInterval: Duration = .seconds(5)
     /// The maximum number of devices for one entry of the list: any peripheral can claim a name, a company or a
     /// service.
     static let maximumDevices = 64
@@ -194,15 +207,15 @@ struct DeviceTable: Sendable {
                 entry: entry, peripheral: peripheral, name: entry.name ?? name ?? entry.placeholder(for: peripheral),
                 heard: now)
         device.peripheral = peripheral
-        var isRenamed = false
         if device.entry.name == nil, let name, name != device.name,
             device.announced.map({ now - $0 >= Self.maximumInterval }) ?? true
         {
-            (device.name, isRenamed) = (name, true)
+            (device.name, device.needsAnnouncement) = (name, true)
         }
-        let (ids, sources) = (Set(device.fields.keys), device.sources)
+        let count = device.fields.count + device.sources.count
         device.heard = now
         if body(&device) { device.hasChanged = true }
+        if device.fields.count + device.sources.count > count { device.needsAnnouncement = true }
         var messages: [GatewayMessage] = []
         if known == nil { counts[entry.key, default: 0] += 1 }
         guard isPublished(id) else {
@@ -210,17 +223,14 @@ struct DeviceTable: Sendable {
             devices[id] = device
             return []
         }
-        if known == nil || isRenamed || ids != Set(device.fields.keys) || sources != device.sources {
-            device.announced = now
-            if known == nil { messages += identity(id, device) }
-            messages += announcement(id, device)
-        }
+        if known == nil { messages += identity(id, device) }
+        if device.isAnnouncementDue(at: now) { messages += announcement(id, &device, at: now) }
         if !device.isAvailable {
             device.isAvailable = true
             messages.append(availability(id, device))
         }
         if device.isDue(at: now) { messages.append(state(id, &device, at: now)) }
-        if device.hasChanged { isWaiting = true }
+        if device.isWaiting { isWaiting = true }
         devices[id] = device
         return messages
     }
@@ -230,6 +240,10 @@ struct DeviceTable: Sendable {
         var messages: [GatewayMessage] = []
         isWaiting = false
         for (id, var device) in devices {
+            if device.isAnnouncementDue(at: now), isPublished(id) {
+                messages += announcement(id, &device, at: now)
+                devices[id] = device
+            }
             if device.isAvailable, !device.isConnected, now - device.heard >= device.entry.expiry {
                 device.isAvailable = false
                 if isPublished(id) { messages.append(availability(id, device)) }
@@ -240,7 +254,7 @@ struct DeviceTable: Sendable {
                 messages.append(state(id, &device, at: now))
                 devices[id] = device
             }
-            if device.hasChanged, device.isAvailable, isPublished(id) { isWaiting = true }
+            if device.isWaiting, isPublished(id) { isWaiting = true }
             if fleet != nil { messages += settle(id, at: now) }
         }
         return messages
@@ -255,7 +269,7 @@ struct DeviceTable: Sendable {
 
     private mutating func everything(of id: String, at now: Duration) -> [GatewayMessage] {
         guard var device = devices[id], isPublished(id) else { return [] }
-        var messages = identity(id, device) + announcement(id, device)
+        var messages = identity(id, device) + announcement(id, &device, at: now)
         messages.append(availability(id, device))
         if device.isAvailable { messages.append(state(id, &device, at: now)) }
         devices[id] = device
@@ -361,7 +375,8 @@ struct DeviceTable: Sendable {
         return fleet == nil ? [origin(id, device), own] : [own]
     }
 
-    private func announcement(_ id: String, _ device: Device) -> [GatewayMessage] {
+    private func announcement(_ id: String, _ device: inout Device, at now: Duration) -> [GatewayMessage] {
+        (device.announced, device.needsAnnouncement) = (now, false)
         guard let topic = topics.discovery(id) else { return [] }
         let announcement = HomeAssistant.announcement(
             id, device.name, Array(device.fields.values), device.sources, topics)

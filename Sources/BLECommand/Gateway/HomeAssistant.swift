@@ -49,7 +49,9 @@ enum HomeAssistant {
             component["p"] = "binary_sensor"
             component["dev_cla"] = .optional(flagClasses[base(field.name)])
             // The template writes a Boolean in Python's form.
-            (component["pl_on"], component["pl_off"]) = ("True", "False")
+            let isInverted = invertedFlags.contains(base(field.name))
+            component["pl_on"] = isInverted ? "False" : "True"
+            component["pl_off"] = isInverted ? "True" : "False"
         case .number:
             component["p"] = "sensor"
             let known = field.unit.flatMap { numberClasses[Kind(base(field.name), $0)] }
@@ -114,6 +116,9 @@ enum HomeAssistant {
         ]
         return Dictionary(uniqueKeysWithValues: rows.map { (Kind($0.name, $0.unit), $0.kind) })
     }()
+
+    /// The flags that are on in BTHome when they are off in Home Assistant: its `safety` is on if something is unsafe.
+    private static let invertedFlags: Set<String> = ["safety"]
 
     /// Home Assistant's classes of flags (binary sensor integration, "Device class"), by BTHome's names.
     private static let flagClasses: [String: String] = [

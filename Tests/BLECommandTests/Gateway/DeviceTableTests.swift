@@ -118,6 +118,26 @@ struct DeviceTableTests {
                 #""val_tpl":"{{ value_json['text'][:255] if value_json['text'] is string else none }}""#))
     }
 
+    @Test mutating func `values that come one after the other are announced at once, five seconds after the last time`()
+        throws
+    {
+        _ = hear(try report(), at: 0)
+        for (second, id) in [UInt8(1), 2, 3, 4].enumerated() {
+            let object = try BTHomeObject(try #require(BTHomeKind(id: id)), value: 4)
+            #expect(!hear(try report(object), at: Double(second) + 1).contains { $0.topic == Self.discovery })
+            #expect(table.isWaiting)
+        }
+        #expect(!table.pass(to: .seconds(4.9)).contains { $0.topic == Self.discovery })
+        let messages = table.pass(to: .seconds(5)).filter { $0.topic == Self.discovery }
+        #expect(messages.count == 1)
+        for name in ["battery", "temperature", "humidity", "pressure"] {
+            #expect(messages.first?.payload.contains("\"\(name)\":{") == true)
+        }
+        _ = table.pass(to: .seconds(6))
+        #expect(!table.isWaiting)
+        #expect(!table.pass(to: .seconds(100)).contains { $0.topic == Self.discovery })
+    }
+
     @Test mutating func `a name that changes all the time is announced once a minute`() throws {
         let entry = ListedDevice(key: "freezer", match: .company(1))
         let announcements = (0..<120).reduce(into: 0) { count, second in
