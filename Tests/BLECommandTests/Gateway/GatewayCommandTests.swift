@@ -230,6 +230,59 @@
             #expect(key.errors.contains("contains no certificate"))
         }
 
+        @Test(.enabled(if: OtherPrograms.has("aiomqtt")))
+        func `aiomqtt reads what is retained, and gets each answer with the correlation data of its command`()
+            async throws
+        {
+            let strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+            let device = GatewayTopics.device(strap.id)
+            let text = """
+                {"id": "kitchen", "broker": {"host": "127.0.0.1", "port": \(broker.port ?? 0)},
+                 "devices": {"strap": {"address": "\(strap.id.rawValue)", "name": "Strap", "values": ["180f/2a19"]}}}
+                """
+            try text.write(toFile: broker.path("strap.json"), atomically: true, encoding: .utf8)
+            try await broker.run { _ in
+                _ = try await world.ble("gateway", "--config", broker.path("strap.json")).run { gateway in
+                    // Once all values are known.
+                    try await broker.until("battery_level", in: "homeassistant/device/ble_\(device)/config")
+                    try await broker.until("battery_level", in: "ble/device/\(device)/state")
+                    let session = try await OtherPrograms.mqttSession(port: try #require(broker.port), device: device)
+                    let lines = try session.split(separator: "\n").map { try JSONReader.read(Data($0.utf8)) }
+                    try expectRetained(Array(lines.prefix(4)), device)
+                    let answer = #""fields":{"battery_level":90},"#
+                    #expect(
+                        lines.dropFirst(4).map(\.text) == [
+                            #"{"answer":{\#(answer)"ok":true,"value":"5a"},"correlation":"00ff"}"#,
+                            #"{"answer":{\#(answer)"id":"b","ok":true,"value":"5a"},"correlation":"7365636f6e64"}"#,
+                            #"{"answer":{"error":"invalidArgument","message":"reed: unknown key; did you mean \"read\"?","ok":false},"correlation":"7468697264"}"#,
+                        ])
+                    gateway.send(.terminate)
+                }
+            }
+        }
+
+        /// Expects what aiomqtt has read, in the order of the topics.
+        private func expectRetained(_ lines: [JSON], _ device: String) throws {
+            let messages = lines.compactMap { line -> [String: JSON]? in
+                if case .object(let message) = line { message } else { nil }
+            }
+            #expect(
+                Set(messages.compactMap { $0["topic"]?.text }) == [
+                    #""ble/gateway/kitchen/state""#, "\"ble/device/\(device)/availability\"",
+                    "\"ble/device/\(device)/state\"", "\"homeassistant/device/ble_\(device)/config\"",
+                ])
+            #expect(messages.allSatisfy { $0["retained"] == true })
+            for message in messages {
+                let text = try #require(message["payload"]).text
+                switch message["topic"] {
+                case "ble/gateway/kitchen/state", .string("ble/device/\(device)/availability"):
+                    #expect(text == #""online""#)
+                case .string("ble/device/\(device)/state"): #expect(text.contains(#""battery_level":90"#))
+                default: #expect(text.contains(#""dev":{"ids":"ble_\#(device)","name":"Strap"}"#))
+                }
+            }
+        }
+
         @Test func `a mistake in the file is wrong usage, with its place`() async throws {
             let file = broker.path("wrong.json")
             try #"{"id": "kitchen", "device": {}}"#.write(toFile: file, atomically: true, encoding: .utf8)

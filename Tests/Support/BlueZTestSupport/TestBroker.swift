@@ -85,6 +85,22 @@ package final class TestBroker: Sendable {
         #expect(result.status == 0, "\(result.errors)")
     }
 
+    /// Returns what `mosquitto_rr` gets as the answer to a request: the first message for `answer`.
+    package func request(_ topic: String, _ payload: String, answer: String) async throws -> String {
+        let arguments = destination + ["-V", "5", "-q", "1", "-t", topic, "-e", answer, "-m", payload]
+        let result = try await TestProgram("mosquitto_rr", arguments).run()
+        #expect(result.status == 0, "\(result.errors)")
+        return result.output
+    }
+
+    /// Returns once a topic has a message that contains a text, which may be retained.
+    package func until(_ text: String, in topic: String) async throws {
+        try await subscriber([topic], count: 1_000_000, format: "%p").run { reader in
+            try await reader.output.until(text)
+            reader.send(.kill)
+        }
+    }
+
     private var destination: [String] {
         port.map { ["-h", "127.0.0.1", "-p", "\($0)"] } ?? ["--unix", path("socket")]
     }

@@ -13,6 +13,22 @@ public enum OtherPrograms {
         return [path, "/usr/bin/bluetoothctl"].allSatisfy(FileManager.default.isExecutableFile) ? path : nil
     }()
 
+    /// Whether the interpreter has a package: it lacks those that were added to `Scripts/guest/requirements.txt` since it was
+    /// made.
+    public static func has(_ package: String) -> Bool {
+        let library = Checkout.url(".build/guest/venv/lib")
+        let versions = try? FileManager.default.contentsOfDirectory(atPath: library.path)
+        return python != nil
+            && (versions ?? []).contains {
+                FileManager.default.fileExists(atPath: library.appending(path: "\($0)/site-packages/\(package)").path)
+            }
+    }
+
+    /// What a client on aiomqtt reads of a gateway and of a device, and what it is answered (`aiomqtt_session.py`).
+    public static func mqttSession(port: UInt16, device: String) async throws -> String {
+        try await session("aiomqtt", ["\(port)", device], bus: nil)
+    }
+
     /// What bleak gets, and what it and bluetoothd say to each other.
     ///
     /// - Parameter bus: nil for the system's.
