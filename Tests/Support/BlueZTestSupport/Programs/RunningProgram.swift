@@ -85,7 +85,7 @@ public final class ProgramOutput: Sendable {
     }
 
     /// Returns once the text written so far is enough. Throws ``Ended`` if the stream ends first.
-    func until(_ isEnough: @escaping @Sendable (String) -> Bool) async throws {
+    package func until(_ isEnough: @escaping @Sendable (String) -> Bool) async throws {
         try await state.until { $0.isComplete || isEnough($0.text) }
         guard isEnough(text) else { throw Ended(text: text) }
     }
