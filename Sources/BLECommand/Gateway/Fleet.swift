@@ -108,7 +108,7 @@ struct Fleet: Sendable {
     /// When the connection to the broker has begun. Nil without one.
     private var connected: Duration?
     /// Since when this gateway is told of the others on that connection.
-    private var told: Duration?
+    private var listening: Duration?
     /// When the last connection has ended.
     private var disconnected: Duration?
 
@@ -124,7 +124,7 @@ struct Fleet: Sendable {
         }
         kept.formUnion(owners.filter { $0.value == gateway }.keys)
         if !isWithinGrace(now) { kept = [] }
-        (connected, told) = (now, nil)
+        (connected, listening) = (now, nil)
         (owners, online, gone) = ([:], [], [:])
         for id in devices.keys {
             devices[id]?.others = [:]
@@ -136,7 +136,7 @@ struct Fleet: Sendable {
     }
 
     /// The broker tells of all gateways from now on.
-    mutating func listens(at now: Duration) { told = now }
+    mutating func listens(at now: Duration) { listening = now }
 
     /// The broker tells from now on what others tell of a device.
     mutating func listens(to id: String, at now: Duration) { devices[id]?.listening = now }
@@ -168,17 +168,18 @@ struct Fleet: Sendable {
     /// Takes the sighting of another gateway. Nil if it has none any longer. Returns whether that gateway had none.
     @discardableResult
     mutating func take(_ sighting: Sighting?, of id: String, from other: String, at now: Duration) -> Bool {
-        guard other != gateway, other.utf8.count <= Self.maximumLength, let others = devices[id]?.others else {
+        guard other != gateway, other.utf8.count <= Self.maximumLength, let count = devices[id]?.others.count else {
             return false
         }
-        if let sighting, others[other] == nil, others.count >= Self.maximumSightings {
-            let weakest = others.min { lower($0.value, $1.value, at: now) }
+        let isKnown = devices[id]?.others[other] != nil
+        if let sighting, !isKnown, count >= Self.maximumSightings {
+            let weakest = devices[id]?.others.min { lower($0.value, $1.value, at: now) }
             let isWanted = other == owners[id] || weakest.map { lower($0.value, (sighting, now), at: now) } ?? false
             guard let weakest, isWanted, weakest.key != owners[id] else { return false }
             devices[id]?.others[weakest.key] = nil
         }
         devices[id]?.others[other] = sighting.map { ($0, now) }
-        return others[other] == nil && sighting != nil
+        return !isKnown && sighting != nil
     }
 
     private func lower(
@@ -248,9 +249,9 @@ struct Fleet: Sendable {
     ///
     /// - Parameter isListed: whether its address is listed. Only then is the owner of a device known that is not heard.
     func performsCommands(_ id: String, isListed: Bool, at now: Duration) -> Bool {
-        guard connected != nil, let told, isListed || devices[id]?.listening != nil else { return false }
+        guard connected != nil, let listening, isListed || devices[id]?.listening != nil else { return false }
         if let owner = owners[id], owner == gateway || isPresent(owner, at: now) { return owner == gateway }
-        return now - told >= Self.settling && online.allSatisfy { gateway < $0 }
+        return now - listening >= Self.settling && online.allSatisfy { gateway < $0 }
     }
 
     /// Returns whether this gateway is to listen to what others tell of a device from now on, or no longer. Nil if that
@@ -285,10 +286,9 @@ struct Fleet: Sendable {
 
     /// Whether this gateway is to claim a device now.
     mutating func claims(_ id: String, at now: Duration) -> Bool {
-        guard connected != nil, let told, let device = devices[id], owners[id] != gateway,
-            let listening = device.listening
+        guard connected != nil, owners[id] != gateway, let listening, now - listening >= Self.settling,
+            let device = devices[id], let begun = device.listening, now - max(device.since, begun) >= Self.pause
         else { return false }
-        guard now - told >= Self.settling, now - max(device.since, listening) >= Self.pause else { return false }
         // The broker has not returned the last claim yet.
         if let claimed = device.claimed, now - claimed < Self.patience { return false }
         guard let own = device.own.told?.sighting.score, isCurrent(device.own, at: now),

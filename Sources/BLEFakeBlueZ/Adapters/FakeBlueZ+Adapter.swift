@@ -32,7 +32,9 @@ extension FakeBlueZ {
 
     nonisolated var advertisingInstances: [String: DBusValue] {
         let count = activeAdvertisements.withLock(\.self)
-        return ["ActiveInstances": .byte(UInt8(count)), "SupportedInstances": .byte(UInt8(max(5 - count, 0)))]
+        return [
+            "ActiveInstances": .byte(UInt8(clamping: count)), "SupportedInstances": .byte(UInt8(clamping: 5 - count)),
+        ]
     }
 
     func publishAdapter() {

@@ -32,6 +32,7 @@
 
         /// A change of the connection, or a message.
         package enum Event: Sendable {
+            /// The connection has changed.
             ///
             /// - connection: the number of connections so far.
             case state(State, connection: Int)

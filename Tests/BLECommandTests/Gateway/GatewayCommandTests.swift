@@ -142,23 +142,26 @@
             }
         }
 
-        @Test func `a command from the broker reads and writes a listed peripheral`() async throws {
-            let lamp = await world.radio.add(.lamp())
+        @Test func `commands from the broker write and read a listed peripheral`() async throws {
+            let definition = PeripheralDefinition.lamp()
+            let lamp = await world.radio.add(definition)
             let device = GatewayTopics.device(lamp.id)
+            let uuid = try #require(
+                definition.services.flatMap(\.characteristics).first { $0.properties.isSuperset(of: [.read, .write]) }
+            ).uuid
             try await broker.run { mosquitto in
                 _ = try await world.ble("gateway", "--config", try configuration()).run { gateway in
                     _ = try await broker.read(["ble/device/\(device)/state"], count: 1)
-                    let answer = broker.subscriber(["answers/7"], count: 1, format: "%D %p")
-                    let result = try await answer.run { _ in
-                        try await mosquitto.untilSubscribed("answers/7")
-                        try await broker.publish(
-                            "ble/device/\(device)/command", #"{"id": "a", "read": "device-name"}"#,
-                            options: [
-                                "-D", "publish", "response-topic", "answers/7", "-D", "publish", "correlation-data",
-                                "7",
-                            ])
+                    for value in ["01", "00"] {
+                        for (command, answer) in [
+                            (#"{"id": "w", "write": "\#(uuid)", "value": "\#(value)"}"#, #"{"id":"w","ok":true}"#),
+                            (#"{"id": "r", "read": "\#(uuid)"}"#, #""id":"r","ok":true,"value":"\#(value)"}"#),
+                        ] {
+                            let result = try await broker.request(
+                                "ble/device/\(device)/command", command, answer: "answers/7")
+                            #expect(result.hasSuffix(answer + "\n"), "\(result)")
+                        }
                     }
-                    #expect(result.output.contains(#""id":"a""#))
                     gateway.send(.terminate)
                 }
             }

@@ -98,6 +98,7 @@ struct ListedDevice: Sendable {
 /// The list of devices. Finding an entry takes the same time for a list of any length.
 struct DeviceList: Sendable {
     private let entries: [ListedDevice.Match: ListedDevice]
+    private let keys: [String: ListedDevice]
     private let addresses: [String: Peripheral.ID]
     private let privateDevices: PrivateDevices
     let all: [ListedDevice]
@@ -108,6 +109,7 @@ struct DeviceList: Sendable {
             if case .address(let id) = device.match { addresses[GatewayTopics.device(id)] = id }
         }
         entries = Dictionary(devices.map { ($0.match, $0) }) { first, _ in first }
+        keys = Dictionary(devices.map { ($0.key, $0) }) { first, _ in first }
         privateDevices = PrivateDevices(devices)
     }
 
@@ -116,6 +118,12 @@ struct DeviceList: Sendable {
 
     /// Returns the peripheral of a device whose address is listed.
     func peripheral(_ device: String) -> Peripheral.ID? { addresses[device] }
+
+    /// Returns the entry with a key of the file.
+    func entry(_ key: String) -> ListedDevice? { keys[key] }
+
+    /// Returns the entry with an address.
+    func entry(at address: Peripheral.ID) -> ListedDevice? { entries[.address(address)] }
 
     /// Returns the entry of a peripheral: the one with its address, otherwise with its name, a company, or a service.
     ///
