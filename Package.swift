@@ -36,14 +36,18 @@ let package = Package(
             description: "The operations of centrals and hosts as spans. Builds swift-distributed-tracing."),
         .trait(
             name: "Gateway",
-            description: "`ble gateway`: values on an MQTT broker. Needs libmosquitto, and builds CryptoExtras.",
-            enabledTraits: ["BTHomeEncryption"]),
+            description: """
+                `ble gateway`: values on an MQTT broker, and a page. Needs libmosquitto, and builds CryptoExtras and \
+                FlyingFox.
+                """,
+            enabledTraits: ["BTHomeEncryption", "Web"]),
         .trait(
             name: "MetricsSupport",
             description: "Counters and timers of centrals and hosts. Builds swift-metrics."),
         .trait(
             name: "ServiceLifecycleSupport",
             description: "Central and PeripheralHost are services. Builds swift-service-lifecycle."),
+        .trait(name: "Web", description: "`ble web`: a page with the peripherals in range. Builds FlyingFox."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -152,6 +156,7 @@ if withBlueZ {
         // For the fake bluetoothd and the tests. They rely on how this version starts processes; see PrivateBus.
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ]
     package.targets += [
         .systemLibrary(name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
@@ -176,10 +181,11 @@ if withBlueZ {
                 "BLERecording", "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
-                .target(name: "Loop", condition: .when(traits: ["Gateway"])),
+                .target(name: "Loop", condition: .when(traits: ["Gateway", "Web"])),
                 .target(name: "MQTT", condition: .when(traits: ["Gateway"])),
                 .log, .argumentParser, .subprocess, .systemPackage,
-            ],
+            ] + .web,
+            resources: [.embedInCode("Web/Page")],
             swiftSettings: .strict),
         // The first program of the README, a program that runs from boot to shutdown, and one that serves a definition
         // in three ways, as any other package would write them.
@@ -222,7 +228,7 @@ if withBlueZ {
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ",
                 "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport",
                 "SmartLock", .subprocess,
-            ]),
+            ] + .web),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -316,6 +322,13 @@ extension [Target.Dependency] {
                 name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle",
                 condition: .when(traits: ["ServiceLifecycleSupport"])),
         ]
+    }
+
+    /// The server of the page.
+    static var web: Self {
+        ["FlyingFox", "FlyingSocks"].map {
+            .product(name: $0, package: "FlyingFox", condition: .when(traits: ["Web"]))
+        }
     }
 
     /// AES-CCM, and the hash in a private address, are made of the block cipher in CryptoExtras.

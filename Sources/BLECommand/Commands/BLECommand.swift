@@ -30,7 +30,7 @@ struct BLECommand: AsyncParsableCommand {
             InfoCommand.self,
             PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, FakeCommand.self,
             RecordCommand.self, DiffCommand.self, ConvertCommand.self, NumbersCommand.self,
-        ] + deviceCommands + gatewayCommands)
+        ] + deviceCommands + gatewayCommands + webCommands)
 
     /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything
     /// else.
@@ -45,6 +45,13 @@ struct BLECommand: AsyncParsableCommand {
         private static let gatewayCommands: [any ParsableCommand.Type] = [GatewayCommand.self]
     #else
         private static let gatewayCommands: [any ParsableCommand.Type] = []
+    #endif
+
+    /// The command that serves a page.
+    #if Web
+        private static let webCommands: [any ParsableCommand.Type] = [WebCommand.self]
+    #else
+        private static let webCommands: [any ParsableCommand.Type] = []
     #endif
 
     /// The names of the commands, with the names of their subcommands.

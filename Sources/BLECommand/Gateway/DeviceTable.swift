@@ -8,7 +8,7 @@ import BLEBTHome
 /// since the gateway has started.
 struct DeviceTable: Sendable {
     /// What is known of a device.
-    private struct Device: Sendable {
+    struct Device: Sendable {
         let entry: ListedDevice
         /// The peripheral, with the address that it had last.
         var peripheral: Peripheral.ID
@@ -93,7 +93,7 @@ struct DeviceTable: Sendable {
     static let eventExpiry: Duration = .seconds(10)
 
     private let topics: GatewayTopics
-    private var devices: [String: Device] = [:]
+    private(set) var devices: [String: Device] = [:]
     /// The division of the devices among several gateways. Nil for a gateway that is alone.
     private var fleet: Fleet?
     /// What follows from changes besides messages, since it was last taken.

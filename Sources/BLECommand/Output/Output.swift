@@ -19,6 +19,8 @@ struct Output: Sendable {
     private var peripheral: Peripheral.ID?
     private let isTerminal = isatty(STDOUT_FILENO) != 0 && !Terminal.isDumb
     private let screen = Screen()
+    /// Takes each line, in place of standard output and standard error.
+    private let take: (@Sendable (String) -> Void)?
 
     /// The area at the end of the terminal that is rewritten.
     private final class Screen: Sendable {
@@ -28,6 +30,14 @@ struct Output: Sendable {
     init(json: Bool) {
         self.json = json
         progress = Progress(isSilent: json)
+        take = nil
+    }
+
+    /// Creates an output that passes on each line of JSON, also those for standard error.
+    init(to take: @escaping @Sendable (String) -> Void) {
+        json = true
+        progress = Progress(isSilent: true)
+        self.take = take
     }
 
     /// Returns an output whose lines of JSON contain the peripheral's id.
@@ -101,6 +111,7 @@ struct Output: Sendable {
     }
 
     private func write(_ text: String, terminator: String = "\n") throws {
+        if let take { return take(text) }
         try bytes(Array((text + terminator).utf8))
     }
 
@@ -120,7 +131,8 @@ struct Output: Sendable {
     private func complain(_ object: JSON) {
         guard case .object(var keys) = object else { return }
         Self.stamp(&keys)
-        Progress.write(JSON.object(keys).text + "\n")
+        let line = JSON.object(keys).text
+        if let take { take(line) } else { Progress.write(line + "\n") }
     }
 
     /// Returns the text in a color, but only on a terminal that has colors, and not if `NO_COLOR` is set

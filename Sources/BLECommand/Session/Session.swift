@@ -24,10 +24,21 @@ enum Session {
         case isNothing
     }
 
+    /// What a command uses when another one runs it, instead of a central and an output of its own.
+    struct Host: Sendable {
+        let central: Central
+        let output: Output
+    }
+
+    @TaskLocal static var host: Host?
+
     static func run(
         _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehavior = .justWorks,
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
+        if let host {
+            return try await watch(host.central, outage, host.output) { try await work(host.central, host.output) }
+        }
         let output = Output(json: options.json)
         try await run(
             output, outage: outage,

@@ -14,12 +14,23 @@
                 """)
 
         @OptionGroup var options: CommonOptions
+        @OptionGroup var web: WebOptions
 
         @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
         var config: String
 
+        @Option(
+            help: ArgumentHelp(
+                "Also serve a page there, and numbers for Prometheus; see ble help web.", valueName: "host:port"),
+            transform: WebOptions.address)
+        var http: WebAddress?
+
         @Flag(help: "Only read the configuration and the file of broker.tls.ca, and say what is in it.")
         var check = false
+
+        func validate() throws {
+            guard !web.allowWrite || http != nil else { throw ValidationError("--allow-write requires --http.") }
+        }
 
         func run() async throws {
             let configuration = try read()
@@ -33,19 +44,42 @@
             let gateway = Gateway(configuration, broker: broker, clock: CommandClock.current, service: service) {
                 output.note($0)
             }
-            let options = options
+            let (options, token) = (options, web.token)
+            let server = http.map { makeServer($0, gateway, token, output) }
             try await Session.finish(output) {
                 let recorder = try options.makeRecorder()
+                let page = Task { try await server?.run(CommandClock.current) }
+                defer { page.cancel() }
+                let pairing =
+                    server == nil
+                    ? .justWorks
+                    : WebPairing.behavior(
+                        mayPair: token == nil ? configuration.linkedPeripherals : nil)
                 let result: Result<Void, any Error>
                 do {
                     result = .success(
-                        try await gateway.run { try await options.makeCentral(waits: true, recorder: recorder) })
+                        try await gateway.run {
+                            try await options.makeCentral(pairing: pairing, waits: true, recorder: recorder)
+                        })
                 } catch {
                     result = .failure(error)
                 }
                 try await Task { try await recorder?.close() }.value
                 try result.get()
             }
+        }
+
+        private func makeServer(
+            _ address: WebAddress, _ gateway: Gateway, _ token: String?, _ output: Output
+        ) -> WebServer {
+            WebServer(
+                address,
+                WebServer.Subject(
+                    title: gateway.configuration.id, backend: options.backend, timeout: options.timeout,
+                    recording: options.record, central: { gateway.central }, devices: { gateway.devices },
+                    metrics: { gateway.metrics }),
+                token: token
+            ) { output.note($0) }
         }
 
         /// Says what is in the configuration, and checks what it refers to.

@@ -29,6 +29,11 @@ public enum OtherPrograms {
         try await session("aiomqtt", ["\(port)", device], bus: nil)
     }
 
+    /// What a page on websockets gets from `ble web`, and what it is refused (`websockets_session.py`).
+    public static func webSession(port: UInt16, token: String, strap: String, lamp: String) async throws -> String {
+        try await session("websockets", ["\(port)", token, strap, lamp], bus: nil)
+    }
+
     /// What bleak gets, and what it and bluetoothd say to each other.
     ///
     /// - Parameter bus: nil for the system's.
