@@ -27,7 +27,7 @@
 
         private static let forms: [String: Form] = [
             "adapters": Form(),
-            "scan": Form(options: ["--duplicates"]),
+            "scan": Form(options: ["--duplicates"], always: ["--duration", "0"]),
             "inspect": Form(options: ["--values"], count: 1, needsLink: true),
             "connect": Form(count: 1, needsLink: true),
             "read": Form(count: 2, needsLink: true),

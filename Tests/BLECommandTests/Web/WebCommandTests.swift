@@ -64,6 +64,43 @@
             }
         }
 
+        @Test(.enabled(if: OtherPrograms.has("websockets") && OtherPrograms.chromium != nil))
+        func `in a browser, the list fills, a tree opens, a plot moves, and a change needs the token`() async throws {
+            let strap = await world.radio.add(.heartRateStrap { 60 + $0 % 40 })
+            let lamp = await world.radio.add(.lamp())
+            let name = "<img src=x onerror=alert(1)>\u{202E}"
+            let hostile = await world.radio.add(
+                PeripheralDefinition(advertisement: Advertisement(localName: name, rssi: -40), services: []))
+            try await serve(["--allow-write"]) { port, token, _ in
+                let session = try await OtherPrograms.pageSession(
+                    address: "http://127.0.0.1:\(port)/", token: token, strap: strap.id.rawValue,
+                    lamp: lamp.id.rawValue, hostile: hostile.id.rawValue)
+                #expect(
+                    session.split(separator: "\n").map(String.init) == [
+                        #"{"images": 0, "name": true, "step": "list"}"#,
+                        #"{"overflow": false, "step": "phone"}"#,
+                        #"{"disabled": true, "step": "tree"}"#,
+                        #"{"code": "notPermitted", "step": "refused"}"#,
+                        #"{"shown": false, "step": "token"}"#,
+                        #"{"moves": true, "step": "plot"}"#,
+                        #"{"step": "write", "value": "07"}"#,
+                        #"{"complaints": [], "foreign": [], "step": "end"}"#,
+                    ])
+            }
+        }
+
+        @Test(.enabled(if: OtherPrograms.node != nil))
+        func `the page's tables, logs and plots do as their own tests say`() async throws {
+            let tests = Checkout.url("Tests/Tools/Page").path
+            let files = try FileManager.default.contentsOfDirectory(atPath: tests).filter { $0.hasSuffix(".test.mjs") }
+            #expect(!files.isEmpty)
+            let result = try await TestProgram(
+                OtherPrograms.node ?? "node", ["--test", "--test-reporter", "tap"] + files.map { "\(tests)/\($0)" }
+            ).run()
+            #expect(result.status == 0, "\(result.output)")
+            #expect(result.output.contains("# fail 0"))
+        }
+
         @Test func `a port that is in use is told, and tried again`() async throws {
             try await serve { port, token, _ in
                 #expect(token.isEmpty)

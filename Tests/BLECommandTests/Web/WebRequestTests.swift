@@ -17,7 +17,10 @@
 
         @Test(arguments: [
             (["adapters"], ["adapters", "--json", "--timeout", "20.0", "--"]),
-            (["scan", "--duplicates"], ["scan", "--json", "--timeout", "20.0", "--duplicates", "--"]),
+            (
+                ["scan", "--duplicates"],
+                ["scan", "--json", "--timeout", "20.0", "--duration", "0", "--duplicates", "--"]
+            ),
             (["inspect", "--values", id], ["inspect", "--json", "--timeout", "20.0", "--values", "--", id]),
             (["read", id, "2a19"], ["read", "--json", "--timeout", "20.0", "--", id, "2a19"]),
         ])

@@ -53,8 +53,10 @@ export function morphChildren(parent, next) {
 
 /** Shows the rows of a small table. Cells are texts or elements. */
 export function fillTable(table, rows) {
-  const cell = (content) =>
-    content instanceof Node ? element("td", {}, content) : element("td", { textContent: shown(content) });
+  const cell = (content, index) => {
+    const className = table.tHead.rows[0].cells[index].className;
+    return element("td", { className }, content instanceof Node ? content : shown(content));
+  };
   morphChildren(table.tBodies[0], rows.map((cells) => element("tr", {}, ...cells.map(cell))));
   const empty = table.closest("section").querySelector(".empty");
   if (empty) empty.hidden = rows.length > 0;
@@ -157,7 +159,7 @@ const periods = [["1 min", 60], ["10 min", 600], ["1 h", 3600]];
 
 function clockText(time, span) {
   const options = span > 86_400_000
-    ? { month: "short", day: "numeric", hour: "2-digit" }
+    ? { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" }
     : { hour: "2-digit", minute: "2-digit", second: span < 600_000 ? "2-digit" : undefined };
   return new Date(time).toLocaleString("en", { ...options, hourCycle: "h23" });
 }

@@ -27,6 +27,14 @@ export function numberText(value) {
   return Number.isFinite(value) ? String(Number(value.toPrecision(7))) : "";
 }
 
+/** Returns a number of seconds as text. */
+export function ageText(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const [unit, symbol] = seconds < 120 ? [1, "s"] : seconds < 7200 ? [60, "min"] : [3600, "h"];
+  return `${Math.round(seconds / unit)} ${symbol}`;
+}
+
 // MARK: Decoded values
 
 const maximumFields = 64;
@@ -35,6 +43,7 @@ const unitSuffixes = [
   ["Celsius", "°C", 1], ["Percent", "%", 1], ["Pascals", "Pa", 1], ["Millivolts", "mV", 1],
   ["Milligravities", "mg", 1], ["Deciseconds", "s", 0.1], ["Power", "dBm", 1],
 ];
+const unitRank = (unit) => (["Pa", "%", "°C"].indexOf(unit) + 1) * -1;
 const uninteresting = new Set(["address", "format", "frame", "isTriggerBased", "rest"]);
 
 function words(name) {
@@ -84,6 +93,8 @@ export function advertisedFields(formats) {
     const fields = [];
     if (isRecord(content) && Array.isArray(content.objects)) addObjects(fields, content.objects);
     else addFields(fields, content, "", "", 1, 0);
+    // JSON has the fields in alphabetical order; what is measured comes first, where it is seen in a narrow column.
+    if (!Array.isArray(content?.objects)) fields.sort((a, b) => unitRank(a.unit) - unitRank(b.unit));
     for (const field of fields) all.push({ ...field, key: `${format} ${field.name}` });
   }
   return all;
@@ -337,8 +348,9 @@ export function entriesContaining(filter, entries) {
   return needle === "" ? entries : entries.filter((entry) => searchText(entry).includes(needle));
 }
 
+// Made when a filter is used: most lines leave the log unread.
 function searchText(entry) {
-  return (entry.searchText ??= `${entry.command} ${JSON.stringify(entry.line)}`.toLowerCase());
+  return (entry.searchText ??= [entry.command, ...Object.values(describe(entry))].join(" ").toLowerCase());
 }
 
 function rawBytes(line) {
@@ -354,7 +366,7 @@ export function describe({ line }) {
   const failureText = failure && [failure.message, failure.remedy].filter((part) => part).join(" ");
   const told = failureText || line.note || line.prompt || line.decoded || line.message || line.name || line.error;
   return {
-    event: event || ("value" in line ? "value" : "line"),
+    event: event || ("value" in line ? "value" : "result"),
     id: text(line.id) || text(failure?.peripheral),
     value: rawBytes(line),
     text: text(told) || (line.arguments ? "" : otherKeys(line)),

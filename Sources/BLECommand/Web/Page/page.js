@@ -1,7 +1,7 @@
 // The page: its views, and what moves them.
 
 import {
-  describe, entriesContaining, fieldText, isRecord, list, logAsCSV, logAsJSONLines, shown, text,
+  ageText, describe, entriesContaining, fieldText, isRecord, list, logAsCSV, logAsJSONLines, shown, text,
 } from "./model.js";
 import { Series } from "./plots.js";
 import {
@@ -79,8 +79,7 @@ class DevicesView extends PollingView {
     const state = element("span", { className: device.available ? "good" : "bad", textContent: states.join(", ") });
     const values = Object.entries(isRecord(device.values) ? device.values : {}).filter(([, value]) => isRecord(value));
     const chips = values.map(([field, value]) => this.#chip(device, field, value));
-    const age = Number.isFinite(device.age) ? `${Math.round(device.age)} s` : "";
-    return [name, state, device.rssi, age, element("span", { className: "values" }, ...chips)];
+    return [name, element("span", { className: "values" }, ...chips), state, ageText(device.age), device.rssi];
   }
 
   #chip(device, field, value) {
@@ -177,7 +176,8 @@ class LinksView extends PollingView {
 /** Returns the names and numbers of statistics, which may have groups. */
 function statisticsPairs(statistics, prefix = "") {
   return Object.entries(isRecord(statistics) ? statistics : {}).flatMap(([key, value]) => {
-    const name = `${prefix}${key.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()}`;
+    const words = key.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+    const name = prefix ? `${prefix}${words}` : words[0]?.toUpperCase() + words.slice(1);
     return isRecord(value) && prefix.length < 100 ? statisticsPairs(value, `${name}: `) : [[name, value]];
   });
 }
@@ -286,6 +286,7 @@ function place() {
 function route() {
   adoptToken();
   const [name, argument] = place();
+  if (!location.hash.startsWith(`#/${name}`)) history.replaceState(null, "", `#/${name}`);
   if (visited.at(-1) !== location.hash) visited.push(location.hash);
   if (current && current !== views[name]) {
     window.scrollTo(0, 0);
@@ -325,16 +326,16 @@ function showAbout() {
   document.querySelector("[data-view=devices]").hidden = !gateway;
 }
 
-function showBanner(now) {
+function showBanner() {
   const banner = document.getElementById("banner");
-  const problem = connectionProblem(now);
+  const problem = connectionProblem();
   banner.hidden = problem === null;
   setText(banner, problem ?? "");
 }
 
 function draw() {
   const now = Date.now();
-  showBanner(now);
+  showBanner();
   current?.draw(now);
 }
 

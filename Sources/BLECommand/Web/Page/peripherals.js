@@ -1,8 +1,8 @@
 // The table of peripherals in range, and the view of one peripheral.
 
 import {
-  PeripheralTable, attributeArgument, fieldText, hexFrom, hexHandle, list, numericFields, rssiOf, shown,
-  sparklinePath, tableAsCSV, text,
+  PeripheralTable, ageText, attributeArgument, fieldText, hexFrom, hexHandle, isRecord, list, numericFields, rssiOf,
+  shown, sparklinePath, tableAsCSV, text,
 } from "./model.js";
 import { PlotBook } from "./plots.js";
 import {
@@ -12,17 +12,21 @@ import { Command, Scan, errorText, run, whyReadOnly } from "./server.js";
 
 export const plots = new PlotBook();
 const table = new PeripheralTable();
+/** The last known names, also of peripherals that do not advertise while they are connected. */
+const names = new Map();
 let heardAt = null;
 
 const scan = new Scan((line) => {
   const now = Date.now();
   heardAt = now;
   const row = table.apply(line, now);
-  if (row) plots.addAdvertisement(row, rssiOf(line.rssi), now);
+  if (!row) return;
+  if (row.name && (names.has(row.id) || names.size < PeripheralTable.capacity)) names.set(row.id, row.name);
+  plots.addAdvertisement(row, rssiOf(line.rssi), now);
 });
 
 /** Returns the name of a peripheral, or its address. */
-export const nameOf = (id) => table.row(id)?.name ?? id;
+export const nameOf = (id) => names.get(id) ?? id;
 
 /** Returns a button that adds a plot of a value of an advertisement. */
 function plotButton(id, field, label, unit, title = "Plot") {
@@ -36,10 +40,6 @@ function plotButton(id, field, label, unit, title = "Plot") {
   return button(title, "plot", toggle, {
     title: shown(`Plot ${label}`), "aria-pressed": isPlotted(), data: { action: "plot", id, field },
   });
-}
-
-function ageText(age) {
-  return age < 10_000 ? `${(age / 1000).toFixed(1)} s` : `${Math.round(age / 1000)} s`;
 }
 
 /** Shows the decoded values of an advertisement. */
@@ -135,7 +135,7 @@ export class PeripheralsView {
     const parts = [`${this.#rows.length} of ${table.size}`];
     if (scan.isPaused) parts.push("paused");
     else if (heardAt === null) parts.push("no advertisement yet");
-    else if (now - heardAt > 3000) parts.push(`last advertisement ${ageText(now - heardAt)} ago`);
+    else if (now - heardAt > 3000) parts.push(`last advertisement ${ageText((now - heardAt) / 1000)} ago`);
     if (scan.dropped > 0) parts.push(`${scan.dropped} lines dropped`);
     setText(this.status, parts.join(", "));
     setText(this.empty, scan.problem ?? (this.#rows.length > 0 ? "" : this.#reasonForNone()));
@@ -169,7 +169,7 @@ function updateRow(made, row) {
   made.name.classList.toggle("muted", row.name === null);
   setText(made.address, row.address);
   setText(made.rssi, row.rssi === null ? "" : row.rssi);
-  setText(made.age, ageText(now - row.heardAt));
+  setText(made.age, ageText((now - row.heardAt) / 1000));
   setText(made.company, row.companies.join(" "));
   setText(made.services, row.services.join(" "));
   made.path.setAttribute("d", sparklinePath(row.signal.points(now), 60, 20));
@@ -255,7 +255,7 @@ class CharacteristicItem {
   /** Shows the values that an inspection has read. */
   update(characteristic) {
     showValue(this.#value, characteristic);
-    this.#descriptors.replaceChildren(...list(characteristic.descriptors).map(descriptorItem));
+    this.#descriptors.replaceChildren(...list(characteristic.descriptors).filter(isRecord).map(descriptorItem));
   }
 
   draw(now) {
@@ -335,7 +335,7 @@ class CharacteristicItem {
 
   #write(input, isText, isWithoutResponse) {
     const hex = hexFrom(input, isText);
-    if (hex === null) return showFailure(this.#value, "Enter 1 to 512 bytes, as two digits each.");
+    if (hex === null) return showFailure(this.#value, "Enter 1 to 512 bytes, two hexadecimal digits each.");
     const options = isWithoutResponse ? ["--without-response"] : [];
     attempt(this.#value, ["write", ...options, this.id, this.argument, hex], () =>
       tell(this.#value, `Wrote ${hex}`));
@@ -368,13 +368,11 @@ class OpenPeripheral {
   #tree = element("ul", { id: "tree" });
   #values = element("p", { className: "values" });
   #name = isolated("");
-  #maintain = element("input", { type: "checkbox" });
   #connect = button("Connect", "connect", () => (this.#link ? this.disconnect() : this.connect()));
 
   constructor(id) {
     this.id = id;
     const tools = element("div", { className: "tools" }, this.#connect,
-      element("label", {}, this.#maintain, " Maintain"),
       button("Values", "values", () => this.#inspect(true)),
       guarded(button("Pair", "pair", () => this.#act("pair"))),
       guarded(button("Unpair", "unpair", () => this.#act("unpair"))),
@@ -389,7 +387,7 @@ class OpenPeripheral {
   connect() {
     setText(this.#connect, "Disconnect");
     setText(this.#state, "connecting");
-    const link = new Command(["connect", ...(this.#maintain.checked ? ["--maintain"] : []), this.id], {
+    const link = new Command(["connect", this.id], {
       onLine: (line) => this.#receive(line),
       onEnd: ({ error }) => this.#ended(error),
     });
@@ -409,7 +407,7 @@ class OpenPeripheral {
   }
 
   draw(now) {
-    setText(this.#name, nameOf(this.id) === this.id ? "" : nameOf(this.id));
+    setText(this.#name, names.get(this.id));
     const row = table.row(this.id);
     if (row) updateValues(this.#values, row);
     for (const item of this.#items.values()) item.draw(now);
@@ -436,8 +434,10 @@ class OpenPeripheral {
     this.#isInspecting = true;
     tell(this.#message, withValues ? "Reading all values" : "Discovering services");
     await attempt(this.#message, ["inspect", ...(withValues ? ["--values"] : []), this.id], (lines) => {
-      this.#showServices(list(lines.at(-1)?.services));
-      this.#message.hidden = true;
+      const services = list(lines.at(-1)?.services).filter(isRecord);
+      this.#showServices(services);
+      tell(this.#message, "No services");
+      this.#message.hidden = services.length > 0;
     });
     this.#isInspecting = false;
   }
@@ -447,7 +447,7 @@ class OpenPeripheral {
     const before = this.#items;
     this.#items = new Map();
     this.#tree.replaceChildren(...services.map((service) => {
-      const items = list(service.characteristics).map((found) => this.#item(found, before));
+      const items = list(service.characteristics).filter(isRecord).map((found) => this.#item(found, before));
       return element("li", { data: { uuid: text(service.uuid) } }, attributeHead(service),
         element("ul", {}, ...items.map((item) => item.element)));
     }));

@@ -37,11 +37,10 @@ function heard() {
 }
 
 /** Returns the text of the banner, or null while the server answers. */
-export function connectionProblem(now) {
+export function connectionProblem() {
   if (!health.isFailing) return null;
-  const since = new Date(health.heardAt).toLocaleTimeString();
-  const seconds = Math.round((now - health.heardAt) / 1000);
-  return `The server does not answer. Nothing received since ${since}, for ${seconds} s. Trying again.`;
+  const since = new Date(health.heardAt).toLocaleTimeString("en", { hourCycle: "h23" });
+  return `The server does not answer. Nothing received since ${since}. Trying again.`;
 }
 
 /** Returns the JSON of a path. Throws an error with a text for people. */

@@ -34,6 +34,21 @@ public enum OtherPrograms {
         try await session("websockets", ["\(port)", token, strap, lamp], bus: nil)
     }
 
+    /// Node.js, which runs the tests of the page's own code.
+    public static let node: String? = ["/usr/bin/node"].first(where: FileManager.default.isExecutableFile)
+
+    /// Debian's headless Chromium. Nil where there is none, as on Ubuntu.
+    public static let chromium: String? = ["/usr/bin/chromium-headless-shell"]
+        .first(where: FileManager.default.isExecutableFile)
+
+    /// What the page of `ble web` shows in a headless Chromium (`page_session.py`). Screenshots are kept in `.build/page`.
+    public static func pageSession(
+        address: String, token: String, strap: String, lamp: String, hostile: String
+    ) async throws -> String {
+        let folder = Checkout.url(".build/page").path
+        return try await session("page", [chromium ?? "", address, token, strap, lamp, hostile, folder], bus: nil)
+    }
+
     /// What bleak gets, and what it and bluetoothd say to each other.
     ///
     /// - Parameter bus: nil for the system's.
