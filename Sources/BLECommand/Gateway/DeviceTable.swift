@@ -37,14 +37,17 @@ struct DeviceTable: Sendable {
         /// A field keeps its kind and its unit. Another one of that name has them in its own name: `mass lb`.
         mutating func merge(_ new: [DeviceField]) -> Bool {
             var hasChanged = false
-            for field in new {
-                let names = [field, field.withKindInName]
-                guard let field = names.first(where: { fields[$0.id]?.isLike($0) ?? true }) else { continue }
-                let known = fields[field.id]
+            for var field in new {
+                var (id, known) = (field.id, fields[field.id])
+                if let other = known, !other.isLike(field) {
+                    field = field.withKindInName
+                    (id, known) = (field.id, fields[field.id])
+                    guard known?.isLike(field) ?? true else { continue }
+                }
                 guard known?.value != field.value, known != nil || fields.count < DeviceTable.maximumFields else {
                     continue
                 }
-                fields[field.id] = field
+                fields[id] = field
                 hasChanged = true
             }
             return hasChanged

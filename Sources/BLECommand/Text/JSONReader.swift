@@ -16,7 +16,10 @@ struct JSONReader {
 
     private init(_ text: Data) { bytes = Array(text) }
 
-    /// Reads a whole text. Throws `CancellationError` if the task is cancelled.
+    /// The length of a text whose reading ends with its task, in bytes.
+    private static let longText = 1 << 16
+
+    /// Reads a whole text. Throws `CancellationError` if the task is cancelled and the text is long.
     static func read(_ text: Data) throws -> JSON {
         var reader = JSONReader(text)
         if reader.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
@@ -72,7 +75,7 @@ struct JSONReader {
 
     private mutating func nested(_ read: (inout JSONReader) throws -> JSON) throws -> JSON {
         guard depth < Self.maximumDepth else { throw mistake("values are nested too deeply") }
-        try Task.checkCancellation()
+        if bytes.count > Self.longText { try Task.checkCancellation() }
         position += 1
         depth += 1
         defer { depth -= 1 }

@@ -36,14 +36,19 @@
             let (requests, request) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingOldest(1))
             await withTaskGroup(of: Bool.self) { group in
                 group.addTask {
-                    // An error of the client's frames is its end.
-                    try? await take(client, sender, request)
+                    do {
+                        try await take(client, sender, request)
+                    } catch let error as BLEError {
+                        Output(to: sender.send).complain(error)
+                        sender.end(ExitStatus.status(of: error.code))
+                    } catch {
+                        // An error of the client's frames is its end.
+                    }
                     return true
                 }
                 group.addTask {
                     for await request in requests {
-                        let status = await self.run(request, Output(to: sender.send))
-                        sender.send(JSON.object(["event": "ended", "status": .int(Int(status))]).text)
+                        sender.end(await self.run(request, Output(to: sender.send)))
                         break
                     }
                     return true
@@ -57,19 +62,29 @@
             }
         }
 
-        /// Reads what a page sends, until its end.
+        /// The longest control frame (RFC 6455, section 5.5), in bytes.
+        private static let longestControl = 125
+
+        /// Reads what a page sends, until its end. Throws `invalidArgument` for what a page does not send.
         private func take(
             _ client: AsyncThrowingStream<WSFrame, any Error>, _ sender: Sender,
             _ request: AsyncStream<[UInt8]>.Continuation
         ) async throws {
             for try await frame in client {
+                let isControl = [.ping, .pong, .close].contains(frame.opcode)
+                guard frame.fin, !isControl || frame.payload.count <= Self.longestControl else {
+                    throw BLEError(.invalidArgument, "a message in parts, or a long control frame", isRetryable: false)
+                }
                 switch frame.opcode {
                 case .text, .binary:
-                    guard frame.fin, sender.start() else { return }
+                    guard sender.start() else {
+                        throw BLEError(.invalidArgument, "a socket has one request", isRetryable: false)
+                    }
                     request.yield(Array(frame.payload))
                 case .ping: sender.answer(frame)
                 case .pong: break
-                default: return
+                case .close: return
+                default: throw BLEError(.invalidArgument, "an unknown kind of frame", isRetryable: false)
                 }
             }
         }
@@ -78,9 +93,12 @@
         private final class Sender: Sendable {
             private struct State {
                 var hasStarted = false
+                var hasEnded = false
                 var lost = 0
                 /// The number of lost lines that the page knows of.
                 var told = 0
+                /// The number of frames for which there is room.
+                var room = CommandSocket.capacity
             }
 
             private let frames: AsyncStream<WSFrame>.Continuation
@@ -98,23 +116,47 @@
 
             @Sendable func send(_ line: String) {
                 state.withLock { state in
-                    switch frames.yield(frame(line)) {
-                    case .dropped: state.lost += 1
+                    guard !state.hasEnded else { return }
+                    yield(line, &state)
                     // With less room, the line about lost lines would be one of them.
-                    case .enqueued(let room) where room > 0 && state.lost > state.told:
-                        state.told = state.lost
-                        frames.yield(frame(JSON.object(["event": "dropped", "count": .int(state.lost)]).text))
-                    default: break
-                    }
+                    if state.room > 0 { tellLost(&state) }
                 }
             }
 
-            private func frame(_ line: String) -> WSFrame {
-                WSFrame(fin: true, opcode: .text, mask: nil, payload: Data(line.utf8))
+            private func yield(_ line: String, _ state: inout State) {
+                let frame = WSFrame(fin: true, opcode: .text, mask: nil, payload: Data(line.utf8))
+                switch frames.yield(frame) {
+                case .dropped: (state.lost, state.room) = (state.lost + 1, 0)
+                case .enqueued(let room): state.room = room
+                default: break
+                }
             }
 
+            /// - Parameter further: the number of lines that will be lost by what follows.
+            private func tellLost(_ state: inout State, further: Int = 0) {
+                guard state.lost > state.told else { return }
+                state.told = state.lost + further
+                yield(JSON.object(["event": "dropped", "count": .int(state.told)]).text, &state)
+            }
+
+            /// Answers a ping, unless the page does not read.
             func answer(_ ping: WSFrame) {
-                frames.yield(WSFrame(fin: true, opcode: .pong, mask: nil, payload: ping.payload))
+                state.withLock { state in
+                    guard state.room > CommandSocket.capacity / 2 else { return }
+                    let pong = WSFrame(fin: true, opcode: .pong, mask: nil, payload: ping.payload)
+                    if case .enqueued(let room) = frames.yield(pong) { state.room = room }
+                }
+            }
+
+            /// Tells how the command has ended, unless that was told.
+            func end(_ status: Int32) {
+                state.withLock { state in
+                    guard !state.hasEnded else { return }
+                    state.hasEnded = true
+                    // Without room, this line, the last one and the close take the places of others.
+                    tellLost(&state, further: max(0, 3 - state.room))
+                    yield(JSON.object(["event": "ended", "status": .int(Int(status))]).text, &state)
+                }
             }
 
             func end() {

@@ -30,19 +30,44 @@
         /// Returns when the task is cancelled: the waits run by themselves.
         func run() async throws { try await Outcome<Void>().wait() }
 
+        /// How long a wait lasts that has no descriptor: the caller then tries by itself.
+        private static let pause = Duration.milliseconds(100)
+
         /// Waits on a descriptor of its own, so that closing the socket takes nothing away from the wait.
         func suspendSocket(_ socket: Socket, untilReadyFor events: Socket.Events) async throws {
-            let descriptor = FileDescriptor(owning: fcntl(socket.file.rawValue, F_DUPFD_CLOEXEC, 0))
-            guard descriptor.rawValue >= 0 else { throw SocketError.disconnected }
+            let number = socket.file.rawValue
+            if Self.isListening(number) { Self.endVanished(number) }
+            let descriptor = FileDescriptor(owning: fcntl(number, F_DUPFD_CLOEXEC, 0))
+            guard descriptor.rawValue >= 0 else { return try await ContinuousClock().sleep(for: Self.pause) }
             let wait = Wait()
             loop.perform { [loop] in
-                wait.begin(
-                    DescriptorWatch(descriptor, on: loop, for: events.contains(.write) ? .writing : .reading) { _ in
-                        wait.finish()
-                    })
+                let readiness: DescriptorWatch.Readiness = events.contains(.write) ? .writing : .reading
+                wait.begin(DescriptorWatch(descriptor, on: loop, for: readiness) { _ in wait.finish() })
             }
             defer { loop.perform { wait.finish() } }
             try await wait.end.wait()
+        }
+
+        private static func isListening(_ socket: Int32) -> Bool {
+            var (value, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+            return getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) == 0 && value != 0
+        }
+
+        /// The time after which a connection ends whose other side has vanished, in seconds.
+        private static let vanished: Int32 = 60
+
+        /// Lets the system end connections whose other side has vanished, as when a phone leaves the network. Accepted
+        /// connections inherit it.
+        private static func endVanished(_ socket: Int32) {
+            func set(_ level: Int32, _ option: Int32, _ value: Int32) {
+                _ = withUnsafePointer(to: value) {
+                    setsockopt(socket, level, option, $0, socklen_t(MemoryLayout<Int32>.size))
+                }
+            }
+            set(SOL_SOCKET, SO_KEEPALIVE, 1)
+            set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, vanished / 2)
+            set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, vanished / 6)
+            set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, vanished * 1000)
         }
 
         /// A wait, which is over at its first end.

@@ -19,25 +19,22 @@
         /// Reads `HOST:PORT`, `[HOST]:PORT` for a host with colons, or the port of this machine alone. The host is a
         /// number, or `localhost`.
         init?(_ text: String) {
-            let (host, port) = Self.parts(of: text)
-            guard let port = UInt16(port ?? host), port > 0 else { return nil }
+            guard let (host, port) = Self.parts(of: text),
+                (port ?? host).utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
+                let port = UInt16(port ?? host), port > 0
+            else { return nil }
             self.port = port
             let name = port == UInt16(host) || host == "localhost" ? "127.0.0.1" : host
             guard Self.isNumber(name) else { return nil }
             self.host = name
         }
 
-        /// Returns the host and the port of `HOST:PORT`. A host in brackets is returned without them.
-        private static func parts(of text: String) -> (host: String, port: String?) {
-            if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
-                let rest = text[text.index(after: end)...]
-                return (
-                    String(text[text.index(after: text.startIndex)..<end]),
-                    rest.first == ":" ? String(rest.dropFirst()) : nil
-                )
-            }
-            guard let colon = text.lastIndex(of: ":"), text.firstIndex(of: ":") == colon else { return (text, nil) }
-            return (String(text[..<colon]), String(text[text.index(after: colon)...]))
+        /// Returns the host and the port of `HOST:PORT`, or the host alone, without brackets. Nil for anything else.
+        private static func parts(of text: String) -> (host: String, port: String?)? {
+            let isBracketed = text.hasPrefix("[")
+            let pattern = isBracketed ? #/\[([0-9A-Fa-f:.]+)\](?::([0-9]+))?/# : #/([^:]*)(?::([0-9]+))?/#
+            guard let match = text.wholeMatch(of: pattern) else { return nil }
+            return (String(match.1), match.2.map { String($0) })
         }
 
         /// Whether a host is an address of the Internet Protocol, so that no name server is asked for it.
@@ -79,8 +76,7 @@
         /// A foreign page whose name leads to this machine, for once, has that name there. It would read along
         /// otherwise.
         func accepts(host header: String?) -> Bool {
-            guard let header = header?.lowercased() else { return false }
-            let (name, _) = Self.parts(of: header)
+            guard let (name, _) = header.flatMap({ Self.parts(of: $0.lowercased()) }) else { return false }
             if isLoopback { return Self.isLoopback(name) }
             return Self.isNumber(name) || name == "localhost" || Self.ownNames.contains(name)
         }

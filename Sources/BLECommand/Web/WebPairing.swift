@@ -2,18 +2,17 @@
     import BLE
     import Synchronization
 
-    /// Pairs without prompts, only with peripherals that may be paired with.
+    /// Pairs when it is asked to; when a value requires it, only with peripherals that may be paired with.
     ///
-    /// To read a value may begin a pairing. A page without the token reads, but must not pair.
+    /// A page without the token reads values, which may begin a pairing, but must not pair.
     struct WebPairing: PairingDelegate {
         private let mayPair: Set<Peripheral.ID>
 
         /// Returns the behavior of a central that a page uses.
         ///
-        /// - Parameter mayPair: the peripherals that may be paired with. Nil for all.
-        static func behavior(mayPair: Set<Peripheral.ID>?) -> PairingBehavior {
-            guard let mayPair else { return .justWorks }
-            return .prompting(WebPairing(mayPair: mayPair), capability: .noInputNoOutput)
+        /// - Parameter mayPair: the peripherals that may be paired with because a value requires it.
+        static func behavior(mayPair: Set<Peripheral.ID> = []) -> PairingBehavior {
+            .prompting(WebPairing(mayPair: mayPair), capability: .noInputNoOutput)
         }
 
         func authorizePairing(with peripheral: Peripheral) async -> Bool { mayPair.contains(peripheral.id) }

@@ -34,7 +34,7 @@
             "notify": Form(count: 2, needsLink: true, needsToken: true),
             "write": Form(options: ["--without-response"], count: 3, needsLink: true, needsToken: true),
             // A page has no prompts.
-            "pair": Form(count: 1, needsToken: true, always: ["--capability", "no-input-no-output"]),
+            "pair": Form(count: 1, needsLink: true, needsToken: true, always: ["--capability", "no-input-no-output"]),
             "unpair": Form(count: 1, needsToken: true),
         ]
 

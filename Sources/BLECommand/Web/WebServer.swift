@@ -39,7 +39,7 @@
         /// The maximum number of commands that run at the same time.
         private static let commandLimit = 100
         /// The pause before the port is opened again after an error.
-        private static let retryPause = Duration.seconds(5)
+        private static let retryPause = Duration.seconds(1)
 
         init(
             _ address: WebAddress, _ subject: Subject, token: String?, note: @escaping @Sendable (String) -> Void
@@ -117,6 +117,10 @@
                 return Self.json(devices())
             case "/recording.btsnoop":
                 guard let recording = subject.recording else { break }
+                // It has what others have read and written.
+                guard let token, request.headers[.authorization] == "Bearer \(token)" else {
+                    return Self.refusal(.forbidden, "The recording needs the token.")
+                }
                 // What a recorder has not written yet is missing.
                 return Self.response(try RecordingFile.read(recording).btsnoop(), "application/octet-stream")
             default:
@@ -141,7 +145,7 @@
             .object([
                 "title": .string(subject.title), "version": .string(Central.version),
                 "backend": .string(subject.backend.rawValue), "allowsWriting": .bool(token != nil),
-                "records": .bool(subject.recording != nil), "gateway": .bool(subject.devices != nil),
+                "records": .bool(subject.recording != nil && token != nil), "gateway": .bool(subject.devices != nil),
                 "history": false,
             ])
         }

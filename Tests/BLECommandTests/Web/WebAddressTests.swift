@@ -23,7 +23,7 @@
 
         @Test(arguments: [
             "", ":", ":8080", "localhost", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:70000", "example.com:80", "::1:80",
-            "[::1]", "[::1]80", "[::1:80", "1.2.3:80", "0",
+            "[::1]", "[::1]80", "[::1:80", "1.2.3:80", "0", "+8080",
         ])
         func `anything else is none`(_ text: String) { #expect(WebAddress(text) == nil) }
 
@@ -33,7 +33,8 @@
                 #expect(address.accepts(host: host), "\(host)")
             }
             for host in [
-                nil, "", "example.com", "example.com:8080", "192.168.1.5:8080", "127.0.0.1.example.com",
+                nil, "", "example.com", "example.com:8080", "192.168.1.5:8080", "127.0.0.1.example.com", "[::1]x",
+                "[::1]:x", "localhost:8080:1",
                 "localhost.example.com:8080",
             ] {
                 #expect(!address.accepts(host: host), "\(host ?? "none")")

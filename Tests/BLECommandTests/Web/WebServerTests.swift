@@ -1,5 +1,6 @@
 #if Web
     import BLE
+    import BLERecording
     import BLESimulation
     import BLETestSupport
     import FlyingFox
@@ -215,16 +216,79 @@
             #expect(try await Self.text(server.answer(Self.request("/links"))) == #"{"links":[],"statistics":null}"#)
         }
 
-        @Test func `a ping is answered, and a second request ends the socket`() async throws {
+        @Test func `a ping is answered`() async throws {
             let socket = try await socket(server())
             socket.send(.ping, "are you there")
             var frames = socket.frames.makeAsyncIterator()
             let pong = await frames.next()
             #expect(pong?.opcode == .pong)
             #expect(pong.map { String(decoding: $0.payload, as: UTF8.self) } == "are you there")
+        }
+
+        @Test(arguments: ["a second request", "a long ping", "a message in parts", "an unknown frame"])
+        func `what a page does not send ends its socket, with an error`(_ what: String) async throws {
+            let socket = try await socket(server())
+            switch what {
+            case "a second request":
+                socket.ask(["scan"])
+                socket.ask(["scan"])
+            case "a long ping": socket.send(.ping, String(repeating: "x", count: 126))
+            case "a message in parts":
+                socket.send.yield(WSFrame(fin: false, opcode: .text, mask: nil, payload: Data("{".utf8)))
+            default: socket.send(WSFrame.Opcode(3), "x")
+            }
+            let lines = await socket.lines()
+            #expect(lines.last == #"{"event":"ended","status":64}"#, "\(lines)")
+            #expect(lines.contains { $0.contains(#""code":"invalidArgument""#) }, "\(lines)")
+        }
+
+        @Test func `a command that is cancelled has the error that others have`() async throws {
+            let socket = try await socket(server())
             socket.ask(["scan"])
-            socket.ask(["scan"])
-            while let frame = await frames.next() { #expect(frame.opcode == .text || frame.opcode == .close) }
+            for await frame in socket.frames where frame.opcode == .text { break }
+            socket.send(.close)
+            let lines = await socket.lines()
+            #expect(lines.allSatisfy { !$0.contains("error") || $0.contains(#""error":{"#) }, "\(lines)")
+        }
+
+        @Test func `a page without the token does not pair by reading, also beside one that may write`() async throws {
+            let radio = SimulatedRadio()
+            let box = await radio.add(.sealedBox(), pairing: .justWorks)
+            let central = try await Central(
+                backend: .simulated(radio), configuration: Central.Configuration(pairing: WebPairing.behavior()))
+            let server = WebServer(
+                try #require(WebAddress("8080")),
+                WebServer.Subject(title: "", backend: .simulated, timeout: 20, central: { central }), token: "secret"
+            ) { _ in }
+            let reader = try await socket(server)
+            reader.ask(["read", box.id.rawValue, "ff11"], token: "secret")
+            #expect(await reader.lines().last != #"{"event":"ended","status":0}"#)
+            #expect(try await !central.peripheral(box.id).isPaired)
+            let pairing = try await socket(server)
+            pairing.ask(["pair", box.id.rawValue], token: "secret")
+            #expect(await pairing.lines().last == #"{"event":"ended","status":0}"#)
+            #expect(try await central.peripheral(box.id).isPaired)
+            // The link of the pairing has ended with it.
+            for try await state in await central.peripheral(box.id).connectionStates() where state != .connected {
+                break
+            }
+        }
+
+        @Test func `the recording needs the token`() async throws {
+            let central = central
+            let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).recording").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            try Recording(Recording.Header(stack: "test")).write(to: file)
+            let server = WebServer(
+                try #require(WebAddress("8080")),
+                WebServer.Subject(
+                    title: "", backend: .simulated, timeout: 20, recording: file, central: { central }), token: "secret"
+            ) { _ in }
+            let refused = try await server.answer(Self.request("/recording.btsnoop"))
+            #expect(refused.statusCode == .forbidden)
+            let response = try await server.answer(
+                Self.request("/recording.btsnoop", [.authorization: "Bearer secret"]))
+            #expect(try await response.bodyData.starts(with: Data("btsnoop".utf8)))
         }
 
         @Test func `a page that reads nothing keeps only the newest lines, and is told how many it has lost`()
@@ -245,7 +309,12 @@
             let lines = await socket.lines()
             #expect(lines.count <= CommandSocket.capacity)
             #expect(lines.last == #"{"event":"ended","status":0}"#)
-            #expect(lines.dropLast().last?.contains("\"number\":\(count - 1)") == true)
+            let told = lines.compactMap { $0.firstMatch(of: /"count":(\d+),"event":"dropped"/) }.last?.1
+            let received = lines.count { $0.contains(#""number":"#) }
+            let lost = try #require(told.flatMap { Int($0) })
+            // The last three frames took the places of lines, unless the page had begun to read.
+            #expect((0...3).contains(lost - (count - received)))
+            #expect(lines.contains { $0.contains("\"number\":\(count - 1),") })
         }
 
         @Test func `a page that reads again is told how many lines it has lost`() async throws {

@@ -50,11 +50,8 @@
                 let recorder = try options.makeRecorder()
                 let page = Task { try await server?.run(CommandClock.current) }
                 defer { page.cancel() }
-                let pairing =
-                    server == nil
-                    ? .justWorks
-                    : WebPairing.behavior(
-                        mayPair: token == nil ? configuration.linkedPeripherals : nil)
+                let pairing: PairingBehavior =
+                    server == nil ? .justWorks : WebPairing.behavior(mayPair: configuration.linkedPeripherals)
                 let result: Result<Void, any Error>
                 do {
                     result = .success(

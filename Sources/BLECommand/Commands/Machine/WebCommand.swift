@@ -53,9 +53,8 @@
                     try await withThrowingTaskGroup { group in
                         group.addTask { try await server.run(CommandClock.current) }
                         group.addTask {
-                            let pairing = WebPairing.behavior(mayPair: token == nil ? [] : nil)
                             holder.central = try await options.makeCentral(
-                                pairing: pairing, waits: true, recorder: recorder)
+                                pairing: WebPairing.behavior(), waits: true, recorder: recorder)
                             // The server goes on.
                             while true { try await CommandClock.sleep(for: .seconds(86_400)) }
                         }

@@ -25,8 +25,9 @@
         init(
             _ configuration: GatewayConfiguration, logger: Logger, note: @escaping @Sendable (String) -> Void
         ) throws(BLEError) {
+            let loop = EventLoop(name: "mqtt")
             do throws(MQTTError) {
-                client = try MQTTClient(Self.settings(configuration), on: EventLoop(name: "mqtt"), logger: logger)
+                client = try MQTTClient(Self.settings(configuration), on: loop, logger: logger)
             } catch {
                 throw BLEError(.invalidArgument, error.message)
             }
@@ -35,7 +36,8 @@
             connection = Mutex(configuration.isFleet ? 0 : nil)
             let (messages, outgoing) = AsyncStream.makeStream(of: (GatewayMessage, connection: Int?).self)
             self.outgoing = outgoing
-            sender = Task { [client] in
+            // On the client's thread, because a switch of threads for each message costs more than the message.
+            sender = Task(executorPreference: LoopTaskExecutor(loop)) { [client] in
                 for await (message, connection) in messages {
                     do throws(MQTTError) {
                         try await Self.send(message, on: connection, client)

@@ -56,7 +56,8 @@ struct DeviceEvent: Equatable, Sendable {
             }
             counts[kind, default: 0] += 1
             return DeviceEvent(
-                source: Source(kind: kind, number: counts[kind] ?? 1), type: type.map(DeviceField.id), details: details)
+                source: Source(kind: kind, number: counts[kind] ?? 1), type: type.map { DeviceField.id($0) },
+                details: details)
         }
     }
 }

@@ -42,16 +42,28 @@ struct DeviceField: Equatable, Sendable {
     /// The name in JSON and topics: lowercase letters, digits and underscores, such as `battery_low`.
     var id: String { Self.id(name) }
 
-    static func id(_ name: String) -> String {
+    /// Returns the lowercase letters and digits of a name.
+    ///
+    /// - Parameter separator: what stands between them in place of everything else, if anything.
+    static func id(_ name: String, separator: Character? = "_") -> String {
+        // Most names are their own, and are compared for each value that is received.
+        if name.utf8.allSatisfy(isPlain) { return name }
         var id = ""
+        var isSeparated = false
         for scalar in name.lowercased().unicodeScalars {
-            if ("a"..."z").contains(scalar) || ("0"..."9").contains(scalar) {
-                id.unicodeScalars.append(scalar)
-            } else if !id.isEmpty, !id.hasSuffix("_") {
-                id += "_"
+            guard scalar.isASCII, isPlain(UInt8(scalar.value)) else {
+                isSeparated = true
+                continue
             }
+            if isSeparated, !id.isEmpty, let separator { id.append(separator) }
+            isSeparated = false
+            id.unicodeScalars.append(scalar)
         }
-        return id.hasSuffix("_") ? String(id.dropLast()) : id
+        return id
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }
 
@@ -76,6 +88,10 @@ extension DeviceField {
     /// Returns fields with different ids: the second of one name becomes `temperature 2`. A flag and a number of one
     /// name, such as `battery`, are different, too.
     static func numbered(_ fields: [DeviceField]) -> [DeviceField] {
+        let isUnambiguous = fields.indices.allSatisfy { index in
+            !fields[..<index].contains { $0.name == fields[index].name || $0.id == fields[index].id }
+        }
+        guard !isUnambiguous || fields.count > 16 else { return fields }
         var counts: [String: Int] = [:]
         return fields.map { field in
             let count = counts[field.id, default: 0] + 1

@@ -134,7 +134,7 @@ export function hexHandle(handle) {
 export function hexFrom(input, isText) {
   const hex = isText
     ? Array.from(new TextEncoder().encode(input), (byte) => byte.toString(16).padStart(2, "0")).join("")
-    : input.replace(/[\s:-]|0x/gi, "").toLowerCase();
+    : input.replace(/(^|[\s:-])0x/gi, "").replace(/[\s:-]/g, "").toLowerCase();
   return /^([0-9a-f]{2}){1,512}$/.test(hex) ? hex : null;
 }
 
@@ -385,8 +385,8 @@ function otherKeys(line) {
 export function csvCell(value) {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
   let cell = value === null || value === undefined ? "" : String(value);
-  // Spreadsheets also skip white space and full-width forms before a formula.
-  if (/^\s*[=+\-@＝＋－＠]|^[\t\r\n]/.test(cell)) cell = `'${cell}`;
+  // Spreadsheets skip white space and invisible characters before a formula, and accept full-width forms.
+  if (/^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]|^[\t\r\n]/u.test(cell)) cell = `'${cell}`;
   return /[",\r\n;]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 

@@ -7,7 +7,7 @@ import { Series } from "./plots.js";
 import {
   LongTable, PlotFigure, download, element, fillTable, isolated, peripheralAddress, setText,
 } from "./elements.js";
-import { adoptToken, connectionProblem, fetchJSON, log, refreshAbout, run, server } from "./server.js";
+import { adoptToken, connectionProblem, fetchJSON, fetchRecording, log, refreshAbout, run, server } from "./server.js";
 import { PeripheralView, PeripheralsView, nameOf, plots } from "./peripherals.js";
 
 const pollPeriod = 2000;
@@ -222,6 +222,16 @@ class LogView {
     find("[data-action=csv]").onclick = () => download("log.csv", "text/csv", logAsCSV(this.#entries));
     find("[data-action=json]").onclick = () =>
       download("log.jsonl", "application/jsonl", logAsJSONLines(this.#entries));
+    this.recording.onclick = () => this.#downloadRecording();
+  }
+
+  async #downloadRecording() {
+    try {
+      download("recording.btsnoop", "application/octet-stream", await fetchRecording());
+      setText(this.recording, "btsnoop");
+    } catch (error) {
+      setText(this.recording, `btsnoop: ${error.message}`);
+    }
   }
 
   show() {

@@ -16,12 +16,19 @@ const table = new PeripheralTable();
 const names = new Map();
 let heardAt = null;
 
+/** Remembers a name, and forgets the one that was heard longest ago: private addresses come and go for days. */
+function remember(id, name) {
+  names.delete(id);
+  names.set(id, name);
+  if (names.size > PeripheralTable.capacity) names.delete(names.keys().next().value);
+}
+
 const scan = new Scan((line) => {
   const now = Date.now();
   heardAt = now;
   const row = table.apply(line, now);
   if (!row) return;
-  if (row.name && (names.has(row.id) || names.size < PeripheralTable.capacity)) names.set(row.id, row.name);
+  if (row.name) remember(row.id, row.name);
   plots.addAdvertisement(row, rssiOf(line.rssi), now);
 });
 

@@ -43,19 +43,25 @@ export function connectionProblem() {
   return `The server does not answer. Nothing received since ${since}. Trying again.`;
 }
 
-/** Returns the JSON of a path. Throws an error with a text for people. */
-export async function fetchJSON(path) {
+/** Returns what is at a path. Throws an error with a text for people. */
+async function request(path, headers = {}, period = 8000) {
   let response;
   try {
-    response = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(8000) });
+    response = await fetch(path, { cache: "no-store", headers, signal: AbortSignal.timeout(period) });
   } catch {
     health.isFailing = true;
     throw new Error("The server does not answer.");
   }
   heard();
   if (!response.ok) throw new Error(`The server refused the request (${response.status}).`);
-  return response.json();
+  return response;
 }
+
+export const fetchJSON = async (path) => (await request(path)).json();
+
+/** Returns the recording, which takes its time to convert. */
+export const fetchRecording = async () =>
+  (await request("recording.btsnoop", { Authorization: `Bearer ${server.token}` }, 120_000)).blob();
 
 export async function refreshAbout() {
   const about = await fetchJSON("about");
