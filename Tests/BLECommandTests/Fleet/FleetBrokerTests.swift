@@ -13,7 +13,7 @@
 
     /// Gateways on a street, with Debian's mosquitto in real time. By hand, because it needs an idle machine:
     /// `BLE_FLEET=50x2000x120` for 50 gateways, 2,000 devices and 120 s. It prints what was counted.
-    @Suite(.enabled(if: size.count == 3))
+    @Suite(.startsProcesses, .enabled(if: size.count == 3))
     struct FleetBrokerTests {
         @Test func `devices walk past gateways on a real broker`() async throws {
             let (count, deviceCount, seconds) = (size[0], size[1], size[2])

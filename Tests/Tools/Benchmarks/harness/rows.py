@@ -276,6 +276,32 @@ ROWS = (
         may_lose=True,
     ),
     Row(
+        "broker",
+        "A gateway to a broker",
+        "The CPU time of a gateway as a whole program, in percent of a core, and its resident memory, with {all_size} "
+        "BTHome sensors in range and a total of {all_pace} reports per second, on a mosquitto of its own.",
+        (
+            Program(
+                "theengs", "Theengs Gateway", "gateway-program.py theengs {size}",
+                "TheengsGateway 1.8 (PyPI), which publishes each report, here without its values: its decoder does "
+                "not know these sensors."),
+            Program(
+                "ble", "`ble gateway`", "gateway-program.py ble {size}",
+                "decodes each report, and publishes the values of a sensor at most once a second."),
+        ),
+        head="gateway",
+        modes=(Mode("all", "", {"count": 900_000, "pace": 10_000}, size=1000),),
+        fake="fake-scan {count} {pace} {size} bthome",
+        numbers=(Number("cpu", "%", 0, 1, "CPU"), Number("memory", "MB", 1, 1e-6, "memory")),
+        compare={"theengs": "Theengs"},
+        aims=(Aim("ble", 0.1, "theengs", number="cpu"),),
+        text="""
+            The sender is `fake-scan`. Each gateway is measured for 20 s, from the time on when most sensors are on the
+            broker.
+            """,
+        is_quick=False,
+    ),
+    Row(
         "socket",
         "Notifications through a socket",
         "The cost of one notification that comes through the socket of AcquireNotify: CPU time per value.",
