@@ -1,6 +1,7 @@
 #if Gateway
     import BLE
     import BLESimulation
+    import BLETestSupport
     import BlueZTestSupport
     import Foundation
     import Testing
