@@ -108,12 +108,14 @@ struct DeviceTable: Sendable {
     /// Whether a change waits for the end of ``minimumInterval``.
     private(set) var isWaiting = false
 
-    /// What follows from changes besides messages, in a fleet.
+    /// What follows from changes besides messages. All but the states is there in a fleet only.
     struct Consequences: Sendable {
         /// The devices about which the gateway is to listen to others, or no longer.
         var followed: [(device: String, isFollowed: Bool)] = []
         /// The devices to which a link may begin, or must end.
         var links: [(device: String, isAllowed: Bool)] = []
+        /// The states that are published.
+        var states: [DeviceState] = []
     }
 
     /// - Parameter isFleet: whether several gateways on the broker share the devices.
@@ -390,7 +392,8 @@ struct DeviceTable: Sendable {
         GatewayMessage(topic: topics.availability(id), payload: device.isAvailable ? "online" : "offline")
     }
 
-    private func state(_ id: String, _ device: inout Device, at now: Duration) -> GatewayMessage {
+    private mutating func state(_ id: String, _ device: inout Device, at now: Duration) -> GatewayMessage {
+        consequences.states.append(record(id, device))
         device.published = now
         device.hasChanged = false
         var values = device.fields.mapValues(\.value.json)
@@ -398,6 +401,14 @@ struct DeviceTable: Sendable {
         return GatewayMessage(
             topic: topics.values(id), payload: JSON.object(values).text,
             expiry: max(device.entry.expiry, Self.maximumInterval * 2))
+    }
+
+    /// Returns a state for a history. What was not received since the last state has no signal strength.
+    private func record(_ id: String, _ device: Device) -> DeviceState {
+        let isHeard = !device.isConnected && device.published.map { device.heard > $0 } ?? true
+        return DeviceState(
+            device: id, entry: device.entry.key, name: device.name, fields: device.fields,
+            rssi: isHeard ? device.rssi : nil)
     }
 
     private func event(_ id: String, _ event: DeviceEvent) -> GatewayMessage {

@@ -15,6 +15,8 @@ final class Gateway: Sendable {
     let elapsed: @Sendable () -> Duration
     /// The service manager that is told how the gateway does.
     private let service: ServiceManager?
+    /// Takes each state that is published, for a history.
+    private let record: @Sendable (DeviceState) -> Void
     /// Tells people what happens.
     let note: @Sendable (String) -> Void
     let state: Mutex<State>
@@ -43,7 +45,8 @@ final class Gateway: Sendable {
 
     init(
         _ configuration: GatewayConfiguration, broker: any GatewayBroker, clock: any Clock<Duration>,
-        service: ServiceManager? = nil, note: @escaping @Sendable (String) -> Void
+        service: ServiceManager? = nil, record: @escaping @Sendable (DeviceState) -> Void = { _ in },
+        note: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         list = DeviceList(configuration.devices)
@@ -52,6 +55,7 @@ final class Gateway: Sendable {
         self.clock = clock
         elapsed = CommandClock.elapsed(clock)
         self.service = service
+        self.record = record
         self.note = note
         state = Mutex(State(table: DeviceTable(GatewayTopics(configuration), isFleet: configuration.isFleet)))
     }
@@ -96,6 +100,7 @@ final class Gateway: Sendable {
                 interest.yield((topics.sightings(device), isFollowed))
             }
             for (device, isAllowed) in consequences.links { state.links[device]?.yield(isAllowed) }
+            for state in consequences.states { record(state) }
             return state.table.isWaiting
         }
         if isWaiting { waits.yield() }
