@@ -37,8 +37,8 @@ let package = Package(
         .trait(
             name: "Gateway",
             description: """
-                `ble gateway`: values on an MQTT broker, and a page. Needs libmosquitto, and builds CryptoExtras and \
-                FlyingFox.
+                `ble gateway`: values on an MQTT broker, a page, and `ble history`. Needs libmosquitto and SQLite, and \
+                builds CryptoExtras, FlyingFox and GRDB.
                 """,
             enabledTraits: ["BTHomeEncryption", "Web"]),
         .trait(
@@ -157,6 +157,7 @@ if withBlueZ {
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ]
     package.targets += [
         .systemLibrary(name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
@@ -183,7 +184,7 @@ if withBlueZ {
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "Loop", condition: .when(traits: ["Gateway", "Web"])),
                 .target(name: "MQTT", condition: .when(traits: ["Gateway"])),
-                .log, .argumentParser, .subprocess, .systemPackage,
+                .log, .argumentParser, .grdb, .subprocess, .systemPackage,
             ] + .web,
             resources: [.embedInCode("Web/Page")],
             swiftSettings: .strict),
@@ -227,7 +228,7 @@ if withBlueZ {
             [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ",
                 "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport",
-                "SmartLock", .subprocess,
+                "SmartLock", .grdb, .subprocess,
             ] + .web),
         .executableTarget(
             name: "Benchmarks",
@@ -289,6 +290,7 @@ extension Target {
 extension Target.Dependency {
     static var argumentParser: Self { .product(name: "ArgumentParser", package: "swift-argument-parser") }
     static var crypto: Self { .product(name: "Crypto", package: "swift-crypto") }
+    static var grdb: Self { .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Gateway"])) }
     static var log: Self { .product(name: "Logging", package: "swift-log") }
     static var mosquitto: Self { .target(name: "CMosquitto", condition: .when(traits: ["Gateway"])) }
     static var subprocess: Self { .product(name: "Subprocess", package: "swift-subprocess") }

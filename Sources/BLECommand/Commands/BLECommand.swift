@@ -40,9 +40,9 @@ struct BLECommand: AsyncParsableCommand {
         private static let deviceCommands: [any ParsableCommand.Type] = []
     #endif
 
-    /// The command that requires libmosquitto.
+    /// The commands that require libmosquitto and SQLite.
     #if Gateway
-        private static let gatewayCommands: [any ParsableCommand.Type] = [GatewayCommand.self]
+        private static let gatewayCommands: [any ParsableCommand.Type] = [GatewayCommand.self, HistoryCommand.self]
     #else
         private static let gatewayCommands: [any ParsableCommand.Type] = []
     #endif

@@ -108,7 +108,7 @@ struct DeviceTable: Sendable {
     /// Whether a change waits for the end of ``minimumInterval``.
     private(set) var isWaiting = false
 
-    /// What follows from changes besides messages. All but the states is there in a fleet only.
+    /// What follows from changes besides messages. A gateway that is alone has only states here.
     struct Consequences: Sendable {
         /// The devices about which the gateway is to listen to others, or no longer.
         var followed: [(device: String, isFollowed: Bool)] = []

@@ -65,15 +65,15 @@ struct Output: Sendable {
     /// The version of the JSON format, as in Docs/Output.schema.json.
     private static let version = 1
 
-    /// Adds the keys that all lines have.
+    /// Adds the keys that all lines have. A line about an earlier time already has that.
     private static func stamp(_ keys: inout [String: JSON]) {
         keys["version"] = .int(version)
-        keys["time"] = .string(time())
+        keys["time"] = keys["time"] ?? .string(time(.now))
     }
 
-    /// The time in UTC, with milliseconds, such as `2026-03-01T12:00:00.000Z`.
-    private static func time() -> String {
-        Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    /// Returns a time in UTC, with milliseconds, such as `2026-03-01T12:00:00.000Z`.
+    static func time(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
     /// Writes a line for people only, such as the header of a table.

@@ -74,6 +74,18 @@ struct GatewayFileTests {
         for example in examples { #expect(try !read(example).devices.isEmpty) }
     }
 
+    @Test func `a history has a file, days and a size`() throws {
+        let all = try read(
+            #"{"id": "a", "devices": {}, "history": {"file": "/var/lib/ble/h.sqlite", "days": 7, "megabytes": 10}}"#)
+        #expect(all.history?.file == "/var/lib/ble/h.sqlite")
+        #expect(all.history?.days == 7)
+        #expect(all.history?.megabytes == 10)
+        let some = try read(#"{"id": "a", "devices": {}, "history": {"file": "h.sqlite"}}"#)
+        #expect(some.history?.days == 30)
+        #expect(some.history?.megabytes == 256)
+        #expect(try read(#"{"id": "a", "devices": {}}"#).history == nil)
+    }
+
     private static let irk = "ec0234a357c8ad05341010a60a397d9b"
 
     /// A file with one format, of the data of company 0499.
@@ -270,6 +282,18 @@ struct GatewayFileTests {
         (#"{"id": "a", "devices": {"x": {"company": "0499"}, "x": {"company": "0059"}}}"#, "x"),
         (#"{"id": "a", "devices": {}, "broker": {"password": "p"}}"#, "broker.password: a password needs a user"),
         (#"{"id": "a", "devices": {}, "broker": {"port": 0}}"#, "broker.port: not a number"),
+        (#"{"id": "a", "devices": {}, "history": {}}"#, "history.file: is missing"),
+        (#"{"id": "a", "devices": {}, "history": "h.sqlite"}"#, "history: not an object"),
+        (#"{"id": "a", "devices": {}, "history": {"file": ""}}"#, "history.file: not a text of 1 to 200 bytes"),
+        (
+            #"{"id": "a", "devices": {}, "history": {"file": "h", "day": 1}}"#,
+            "history.day: unknown key; did you mean \"days\"?"
+        ),
+        (#"{"id": "a", "devices": {}, "history": {"file": "h", "days": 0}}"#, "history.days: not a number from 1 to"),
+        (
+            #"{"id": "a", "devices": {}, "history": {"file": "h", "megabytes": 1000001}}"#,
+            "history.megabytes: not a number from 1 to 1000000"
+        ),
     ])
     func `a mistake is refused with its place`(text: String, message: String) { expectMistake(text, message) }
 }

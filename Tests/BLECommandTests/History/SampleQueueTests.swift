@@ -70,22 +70,22 @@ struct SampleQueueTests {
     }
 
     @Test mutating func `batches are in order, and a batch that could not be written comes back first`() {
-        for second in 0..<2500 { take(Double(second), at: Int64(second)) }
+        for second in 0..<600 { take(Double(second), at: Int64(second)) }
         let first = queue.takeBatch()
-        #expect(first.map(\.second) == Array(0..<1000))
+        #expect(first.map(\.second) == Array(0..<250))
         queue.giveBack(first)
-        #expect(seconds == Array(0..<2500))
-        #expect([queue.takeBatch(), queue.takeBatch(), queue.takeBatch()].map(\.count) == [1000, 1000, 500])
+        #expect(seconds == Array(0..<600))
+        #expect([queue.takeBatch(), queue.takeBatch(), queue.takeBatch()].map(\.count) == [250, 250, 100])
         #expect(queue.takeBatch() == [])
     }
 
     @Test mutating func `what comes back to a full queue is dropped first`() {
         for second in 0..<10_000 { take(Double(second), at: Int64(second)) }
         let batch = queue.takeBatch()
-        for second in 10_000..<10_400 { take(Double(second), at: Int64(second)) }
+        for second in 10_000..<10_100 { take(Double(second), at: Int64(second)) }
         queue.giveBack(batch)
-        #expect(seconds == Array(400..<10_400))
-        #expect(queue.takeDropped() == 400)
+        #expect(seconds == Array(100..<10_100))
+        #expect(queue.takeDropped() == 100)
     }
 
     @Test mutating func `the text in a batch is bounded`() {

@@ -25,7 +25,7 @@
             transform: WebOptions.address)
         var http: WebAddress?
 
-        @Flag(help: "Only read the configuration and the file of broker.tls.ca, and say what is in it.")
+        @Flag(help: "Only read the configuration, and the files that it names, and say what is in it.")
         var check = false
 
         func validate() throws {
@@ -34,20 +34,25 @@
 
         func run() async throws {
             let configuration = try read()
-            guard !check else { return try show(configuration) }
+            guard !check else { return try await show(configuration) }
             let output = Output(json: options.json)
             let broker = try MQTTBroker(configuration, logger: CommonOptions.logger(verbose: options.verbose)) {
                 output.note($0)
             }
             let process = ProcessInfo.processInfo
             let service = ServiceManager(process.environment, process: process.processIdentifier)
-            let gateway = Gateway(configuration, broker: broker, clock: CommandClock.current, service: service) {
+            let history = configuration.history.map { History($0) { output.note($0) } }
+            let gateway = Gateway(
+                configuration, broker: broker, clock: CommandClock.current, service: service,
+                record: { history?.take($0) }
+            ) {
                 output.note($0)
             }
             let (options, token) = (options, web.token)
             let server = http.map { makeServer($0, gateway, token, output) }
             try await Session.finish(output) {
                 let recorder = try options.makeRecorder()
+                let recording = Task { await history?.run(CommandClock.current) }
                 let page = Task { try await server?.run(CommandClock.current) }
                 defer { page.cancel() }
                 let pairing: PairingBehavior =
@@ -61,6 +66,8 @@
                 } catch {
                     result = .failure(error)
                 }
+                recording.cancel()
+                await recording.value
                 try await Task { try await recorder?.close() }.value
                 try result.get()
             }
@@ -80,11 +87,14 @@
         }
 
         /// Says what is in the configuration, and checks what it refers to.
-        private func show(_ configuration: GatewayConfiguration) throws {
+        private func show(_ configuration: GatewayConfiguration) async throws {
             if let file = configuration.broker.tls?.certificateAuthorities,
                 let mistake = CertificateFile.mistake(in: file)
             {
                 throw ValidationError("\(config): broker.tls.ca: \(mistake)")
+            }
+            if let file = configuration.history?.file, let mistake = try await HistoryFile.mistake(in: file) {
+                throw ValidationError("\(config): history.file: \(mistake)")
             }
             let devices = configuration.devices.count
             print("\(config): \(devices) device\(devices == 1 ? "" : "s")")

@@ -20,6 +20,15 @@ struct GatewayConfiguration: Sendable {
         var certificateAuthorities: String?
     }
 
+    /// Where the published values are recorded, and how many of them.
+    struct History: Sendable {
+        var file: String
+        /// After these days, a value is deleted.
+        var days = 30
+        /// The maximum size of the file, in millions of bytes. Of what does not fit, the oldest is deleted.
+        var megabytes = 256
+    }
+
     /// The name of this gateway in topics, unique for its broker.
     var id: String
     var broker = Broker()
@@ -29,6 +38,8 @@ struct GatewayConfiguration: Sendable {
     var discoveryPrefix: String? = "homeassistant"
     /// Whether several gateways on the broker share the devices: the one that hears a device best publishes it.
     var isFleet = false
+    /// Nil if nothing is recorded.
+    var history: History?
     var devices: [ListedDevice] = []
 }
 

@@ -7,9 +7,10 @@ import FoundationEssentials
 enum GatewayFile {
     /// The keys of each kind of object.
     static let keys = [
-        "gateway": ["id", "broker", "prefix", "discovery", "fleet", "formats", "devices"],
+        "gateway": ["id", "broker", "prefix", "discovery", "fleet", "history", "formats", "devices"],
         "broker": ["host", "port", "user", "password", "tls"],
         "tls": ["ca"],
+        "history": ["file", "days", "megabytes"],
         "device": [
             "name", "address", "irk", "localName", "service", "company", "bthomeKey", "expiry", "format", "values",
             "profiles", "formats", "gateway",
@@ -30,6 +31,7 @@ enum GatewayFile {
             configuration.discoveryPrefix = discovery.json == .bool(false) ? nil : try topic(discovery)
         }
         if let fleet = object["fleet"] { configuration.isFleet = try fleet.boolean() }
+        configuration.history = try object["history"].map(history)
         let formats = try object["formats"].map(formats) ?? [:]
         var matches: [ListedDevice.Match: String] = [:]
         var topics: [String: String] = [:]
@@ -66,6 +68,14 @@ enum GatewayFile {
             }
         }
         return broker
+    }
+
+    private static func history(_ entry: Entry) throws -> GatewayConfiguration.History {
+        let object = try object(entry, "history")
+        var history = GatewayConfiguration.History(file: try text(try object.required("file", in: entry.place)))
+        if let days = object["days"] { history.days = try days.integer(1...3650) }
+        if let megabytes = object["megabytes"] { history.megabytes = try megabytes.integer(1...1_000_000) }
+        return history
     }
 
     private static func device(

@@ -25,7 +25,7 @@ struct SampleQueue: Sendable {
     /// The seconds after which an unchanged value is a sample again.
     static let repetition: Int64 = 60
     /// The maximum number of samples in a batch.
-    static let batchLimit = 1000
+    static let batchLimit = 250
     /// The maximum number of bytes of text in a batch.
     static let textLimit = 65_536
 
