@@ -25,6 +25,8 @@
             let central: @Sendable () -> Central?
             /// The devices of a gateway. Nil for another program.
             var devices: (@Sendable () -> JSON)?
+            /// Returns the values of a field of a device in the last hours. Nil if none are kept.
+            var history: (@Sendable (_ device: String, _ field: String, _ hours: Int) async throws -> JSON)?
             /// The numbers of a gateway for Prometheus.
             var metrics: @Sendable () -> [PrometheusMetric] = { [] }
         }
@@ -115,6 +117,15 @@
             case "/devices":
                 guard let devices = subject.devices else { break }
                 return Self.json(devices())
+            case "/history":
+                guard let history = subject.history, let device = request.query["device"],
+                    let field = request.query["field"], let hours = request.query["hours"].flatMap({ Int($0) })
+                else { break }
+                do {
+                    return Self.json(try await history(device, field, hours))
+                } catch {
+                    return Self.refusal(.internalServerError, (error as? BLEError)?.message ?? "\(error)")
+                }
             case "/recording.btsnoop":
                 guard let recording = subject.recording else { break }
                 // It has what others have read and written.
@@ -146,7 +157,7 @@
                 "title": .string(subject.title), "version": .string(Central.version),
                 "backend": .string(subject.backend.rawValue), "allowsWriting": .bool(token != nil),
                 "records": .bool(subject.recording != nil && token != nil), "gateway": .bool(subject.devices != nil),
-                "history": false,
+                "history": .bool(subject.history != nil),
             ])
         }
 

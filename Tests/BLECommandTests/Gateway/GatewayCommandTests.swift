@@ -286,6 +286,43 @@
             }
         }
 
+        @Test func `the page of a gateway has its devices, their history and its numbers`() async throws {
+            _ = await world.radio.add(try Self.thermometer(-18.5))
+            let port = try TestBroker.freePort()
+            let text = """
+                {"id": "kitchen", "broker": {"host": "127.0.0.1", "port": \(broker.port ?? 0)},
+                 "history": {"file": "\(broker.path("history.sqlite"))"},
+                 "devices": {"freezer": {"address": "C4:7C:8D:00:00:01", "name": "Freezer"}}}
+                """
+            try text.write(toFile: broker.path("page.json"), atomically: true, encoding: .utf8)
+            func get(_ path: String) async throws -> String {
+                let request = "GET \(path) HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
+                return try await TestProgram(
+                    "bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; cat <&3"]
+                ).run().output
+            }
+            try await broker.run { _ in
+                _ = try await world.ble(
+                    "gateway", "--config", broker.path("page.json"), "--http", "\(port)"
+                ).run { gateway in
+                    try await broker.until("-18.5", in: "ble/device/c47c8d000001/state")
+                    let devices = try await get("/devices")
+                    #expect(devices.contains(#""name":"Freezer""#), "\(devices)")
+                    #expect(devices.contains(#""temperature":{"unit":"°C","value":-18.5}"#), "\(devices)")
+                    #expect(try await get("/about").contains(#""history":true"#))
+                    #expect(try await get("/metrics").contains("ble_gateway_devices 1"))
+                    // It is written within a second.
+                    var history = ""
+                    while !history.contains("-18.5]") {
+                        history = try await get("/history?device=c47c8d000001&field=temperature&hours=1")
+                        #expect(history.contains("200 OK"), "\(history)")
+                    }
+                    #expect(history.contains(#""unit":"°C""#))
+                    gateway.send(.terminate)
+                }
+            }
+        }
+
         @Test func `a mistake in the file is wrong usage, with its place`() async throws {
             let file = broker.path("wrong.json")
             try #"{"id": "kitchen", "device": {}}"#.write(toFile: file, atomically: true, encoding: .utf8)

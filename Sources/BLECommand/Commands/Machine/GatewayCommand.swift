@@ -49,7 +49,7 @@
                 output.note($0)
             }
             let (options, token) = (options, web.token)
-            let server = http.map { makeServer($0, gateway, token, output) }
+            let server = http.map { makeServer($0, gateway, history, token, output) }
             try await Session.finish(output) {
                 let recorder = try options.makeRecorder()
                 let recording = Task { await history?.run(CommandClock.current) }
@@ -74,16 +74,17 @@
         }
 
         private func makeServer(
-            _ address: WebAddress, _ gateway: Gateway, _ token: String?, _ output: Output
+            _ address: WebAddress, _ gateway: Gateway, _ history: History?, _ token: String?, _ output: Output
         ) -> WebServer {
-            WebServer(
-                address,
-                WebServer.Subject(
-                    title: gateway.configuration.id, backend: options.backend, timeout: options.timeout,
-                    recording: options.record, central: { gateway.central }, devices: { gateway.devices },
-                    metrics: { gateway.metrics }),
-                token: token
-            ) { output.note($0) }
+            var subject = WebServer.Subject(
+                title: gateway.configuration.id, backend: options.backend, timeout: options.timeout,
+                recording: options.record, central: { gateway.central })
+            subject.devices = { gateway.devices }
+            subject.metrics = { gateway.metrics }
+            if let history {
+                subject.history = { try await history.points(device: $0, field: $1, hours: $2).json }
+            }
+            return WebServer(address, subject, token: token) { output.note($0) }
         }
 
         /// Says what is in the configuration, and checks what it refers to.
