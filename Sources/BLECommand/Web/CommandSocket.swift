@@ -24,7 +24,7 @@
             let sender = Sender(continuation)
             let task = Task {
                 await converse(client, sender)
-                // The server closes the socket now, when nothing reads it any more.
+                // The server closes the socket now. Unless a write has failed, nothing reads it any more.
                 sender.end()
             }
             continuation.onTermination = { _ in task.cancel() }

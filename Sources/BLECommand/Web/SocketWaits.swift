@@ -15,8 +15,18 @@
     ///
     /// FlyingFox 0.27's own waits by descriptor number. When a socket is closed while something waits for it, as when a
     /// page goes away during a scan, later connections with that number are never ready.
+    ///
+    /// A wait holds a descriptor, as its socket does. So that a gateway keeps those that it needs, only
+    /// ``connectionLimit`` connections may wait: a further one is closed when it would.
     final class SocketWaits: AsyncSocketPool {
+        static let connectionLimit = 200
+
         private let loop = EventLoop(name: "web")
+        private let count = Mutex(0)
+        /// Is called whenever the server waits for a connection.
+        private let onListening: @Sendable () -> Void
+
+        init(onListening: @escaping @Sendable () -> Void) { self.onListening = onListening }
 
         func prepare() async throws {
             let end = Outcome<Void>()
@@ -36,7 +46,14 @@
         /// Waits on a descriptor of its own, so that closing the socket takes nothing away from the wait.
         func suspendSocket(_ socket: Socket, untilReadyFor events: Socket.Events) async throws {
             let number = socket.file.rawValue
-            if Self.isListening(number) { Self.endVanished(number) }
+            let isListening = Self.isListening(number)
+            if isListening {
+                Self.endVanished(number)
+                onListening()
+            } else {
+                guard addConnection() else { throw SocketError.disconnected }
+            }
+            defer { if !isListening { count.withLock { $0 -= 1 } } }
             let descriptor = FileDescriptor(owning: fcntl(number, F_DUPFD_CLOEXEC, 0))
             guard descriptor.rawValue >= 0 else { return try await ContinuousClock().sleep(for: Self.pause) }
             let wait = Wait()
@@ -46,6 +63,14 @@
             }
             defer { loop.perform { wait.finish() } }
             try await wait.end.wait()
+        }
+
+        private func addConnection() -> Bool {
+            count.withLock { count in
+                guard count < Self.connectionLimit else { return false }
+                count += 1
+                return true
+            }
         }
 
         private static func isListening(_ socket: Int32) -> Bool {

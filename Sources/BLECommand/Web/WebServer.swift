@@ -26,7 +26,7 @@
             /// The devices of a gateway. Nil for another program.
             var devices: (@Sendable () -> JSON)?
             /// Returns the values of a field of a device in the last hours. Nil if none are kept.
-            var history: (@Sendable (_ device: String, _ field: String, _ hours: Int) async throws -> JSON)?
+            var history: (@Sendable (_ device: String, _ field: String, _ hours: Int) async throws(BLEError) -> JSON)?
             /// The numbers of a gateway for Prometheus.
             var metrics: @Sendable () -> [PrometheusMetric] = { [] }
         }
@@ -40,8 +40,8 @@
 
         /// The maximum number of commands that run at the same time.
         private static let commandLimit = 100
-        /// The pause before the port is opened again after an error.
-        private static let retryPause = Duration.seconds(1)
+        /// The pauses before the port is opened again after an error.
+        private static let backoff = Backoff(initial: .seconds(1), factor: 2, maximum: .seconds(30))
 
         init(
             _ address: WebAddress, _ subject: Subject, token: String?, note: @escaping @Sendable (String) -> Void
@@ -59,18 +59,46 @@
         /// the program.
         func run(_ clock: any Clock<Duration>) async throws {
             let socketAddress = try address.socketAddress
+            let elapsed = CommandClock.elapsed(clock)
+            let failures = Mutex(Failures())
+            let connections = SocketWaits { [note, address] in
+                if failures.withLock({ $0.end() }) { note("the page is served again at \(address.url)") }
+            }
+            var told = ToldTexts()
             note("the page: \(address.url)\(token.map { "#token=\($0)" } ?? "")")
             while true {
                 do {
                     let server = HTTPServer(
-                        address: socketAddress, pool: SocketWaits(), logger: .disabled,
+                        address: socketAddress, pool: connections, logger: .disabled,
                         handler: ClosureHTTPHandler { try await self.answer($0) })
                     try await server.run()
                 } catch {
                     guard !Task.isCancelled else { throw CancellationError() }
-                    note("the page cannot be served at \(address.url): \(Self.text(error))")
+                    let text = "the page cannot be served at \(address.url): \(Self.text(error))"
+                    let isTold = told.insert(text, at: elapsed())
+                    if isTold { note(text) }
+                    let count = failures.withLock { $0.add(isTold: isTold) }
+                    try await clock.sleep(for: Self.backoff.pause(afterFailures: count))
                 }
-                try await clock.sleep(for: Self.retryPause)
+            }
+        }
+
+        /// The attempts to serve that have failed since the last one that did not.
+        private struct Failures {
+            private var count = 0
+            private var isTold = false
+
+            /// Returns the number with this one.
+            mutating func add(isTold: Bool) -> Int {
+                count += 1
+                self.isTold = self.isTold || isTold
+                return count
+            }
+
+            /// Returns whether people know of a failure.
+            mutating func end() -> Bool {
+                defer { self = Failures() }
+                return isTold
             }
         }
 
@@ -118,13 +146,15 @@
                 guard let devices = subject.devices else { break }
                 return Self.json(devices())
             case "/history":
-                guard let history = subject.history, let device = request.query["device"],
-                    let field = request.query["field"], let hours = request.query["hours"].flatMap({ Int($0) })
-                else { break }
+                guard let history = subject.history else { break }
+                guard let device = request.query["device"], let field = request.query["field"],
+                    let hours = request.query["hours"].flatMap({ Int($0) }), hours > 0
+                else { return Self.refusal(.badRequest, "device, field and hours, a whole number, are needed.") }
                 do {
                     return Self.json(try await history(device, field, hours))
                 } catch {
-                    return Self.refusal(.internalServerError, (error as? BLEError)?.message ?? "\(error)")
+                    return Self.refusal(
+                        error.code == .busy ? .serviceUnavailable : .internalServerError, error.message)
                 }
             case "/recording.btsnoop":
                 guard let recording = subject.recording else { break }

@@ -120,9 +120,67 @@
             #expect(week.points.count { $0.maximum == 99 && $0.minimum == 4 && (4.1..<99).contains($0.average) } == 1)
             let hour = try await points("temperature", 3600...7199)
             #expect(hour.points.map(\.second) == (0..<60).map { 3600 + 60 * $0 })
-            #expect(try await points("door", 0...day).json.text == #"{"points":[[6,1]],"unit":null}"#)
+            #expect(try await points("door", 0...day).json.text == #"{"interval":87,"points":[[6,1]],"unit":null}"#)
             #expect(try await points("text", 0...day) == HistoryPoints())
             #expect(try await points("humidity", 0...day) == HistoryPoints())
+        }
+
+        @Test func `a plot among many other values has each of its own, however they are read`() async throws {
+            let file = try await HistoryFile.open(path, for: .writing)
+            for second in 0..<Int64(600) {
+                let others = (0..<60).map { Self.sample(.number(1e6), at: second, field: "f\($0)") }
+                _ = try await file.write([Self.sample(.number(Double(second)), at: second)] + others, megabytes: 10)
+            }
+            // 36,600 samples, which are read in four parts.
+            let plot = try await file.points(device: "c47c8d000001", field: "temperature", in: 0...599, limit: 7)
+            #expect(plot.interval == 86)
+            let expected = stride(from: Int64(0), to: 600, by: 86).map { start -> HistoryPoints.Point in
+                let end = min(start + 85, 599)
+                return HistoryPoints.Point(
+                    second: start, average: Double(start + end) / 2, minimum: Double(start), maximum: Double(end))
+            }
+            #expect(plot.points == expected)
+            let selected = try await read(.init(field: "f7"))
+            #expect(selected.map(\.second) == Array(0..<600))
+        }
+
+        @Test func `a history is read while it is written`() async throws {
+            let file = try await HistoryFile.open(path, for: .writing)
+            let writing = Task {
+                for second in 0..<Int64(300) {
+                    let batch = (0..<100).map { Self.sample(.number(Double(second)), at: second, field: "f\($0)") }
+                    _ = try await file.write(batch, megabytes: 1)
+                    _ = try await file.tidy(before: 0, megabytes: 1)
+                }
+            }
+            var count = 0
+            repeat {
+                let samples = try await read(.init(field: "f50"))
+                #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.second + 1 == $1.second })
+                count = Int(samples.last?.second ?? 0)
+            } while count < 299
+            try await writing.value
+        }
+
+        @Test func `a plot has the unit of the latest value`() async throws {
+            for (second, unit) in [(1, "°C"), (2, "°F"), (3, "°C"), (4, "°F"), (5, "°C")] {
+                try await write([Self.sample(.number(4), at: Int64(second), unit: unit)])
+                let file = try await HistoryFile.open(path, for: .reading)
+                let plot = try await file.points(device: "c47c8d000001", field: "temperature", in: 0...10, limit: 1000)
+                #expect(plot.unit == unit)
+                #expect(plot.points.last?.second == Int64(second))
+            }
+        }
+
+        @Test func `the ids of fields that are gone are used again`() async throws {
+            let file = try await HistoryFile.open(path, for: .writing)
+            _ = try await file.write([Self.sample(.number(1), at: 10, field: "old")], megabytes: 1)
+            _ = try await file.write([Self.sample(.number(1), at: 90_000, field: "kept")], megabytes: 1)
+            _ = try await file.tidy(before: 80_000, megabytes: 1)
+            _ = try await file.write([Self.sample(.number(1), at: 90_001, field: "new")], megabytes: 1)
+            let ids = try await file.database.read { try Int64.fetchAll($0, sql: "SELECT id FROM field ORDER BY id") }
+            #expect(ids == [1, 2])
+            #expect(try await read().map(\.field) == ["kept", "new"])
         }
 
         @Test func `the size stays below its limit, and the oldest samples are deleted`() async throws {
@@ -255,7 +313,9 @@
             let later = try DatabaseQueue(path: path)
             try await later.write { try $0.execute(sql: "PRAGMA user_version = 2") }
             try later.close()
+            let content = try Data(contentsOf: URL(filePath: path))
             await expectRefusal("was written by a later version of ble (format 2)")
+            #expect(try Data(contentsOf: URL(filePath: path)) == content)
         }
 
         @Test func `a folder, and a file in no folder, cannot be opened`() async throws {

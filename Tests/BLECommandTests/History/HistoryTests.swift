@@ -1,4 +1,6 @@
 #if Gateway
+    import BLE
+    import BLERecording
     import BLESimulation
     import BLETestSupport
     import BLETesting
@@ -100,6 +102,74 @@
             #expect(try await samples().map(\.value) == (47...71).map { .number(Double($0)) })
         }
 
+        @Test func `a clock that is a year ahead for an hour costs ten hours, and people are told`() async throws {
+            let history = history(days: 1, megabytes: 10)
+            let start = now.value
+            // An hour of samples for each hour, in the order of time.
+            for minute in 0..<(20 * 60) {
+                now.change { $0 = start + Int64(minute) * 60 }
+                history.take(state(Double(minute)))
+                await history.write(at: .seconds(60 * minute))
+            }
+            for minute in (20 * 60)..<(21 * 60) {
+                now.change { $0 = start + Int64(minute) * 60 + 365 * 86_400 }
+                history.take(state(Double(minute)))
+                await history.write(at: .seconds(60 * minute))
+            }
+            for minute in (21 * 60)..<(22 * 60) {
+                now.change { $0 = start + Int64(minute) * 60 }
+                history.take(state(Double(minute)))
+                await history.write(at: .seconds(60 * minute))
+            }
+            let seconds = try await samples().map(\.second)
+            #expect(seconds.first == start + 600 * 60)
+            #expect(seconds.count == 720)
+            #expect(notes.value.count == 1)
+            #expect(
+                notes.value.first?.hasSuffix(
+                    "has values of 2026-11-27T20:59:00.000Z, which is in the future; check the clock")
+                    == true, "\(notes.value)")
+        }
+
+        @Test func `what could not be written by the end is counted`() async throws {
+            let file = folder.path("none/history.sqlite")
+            let history = history(file)
+            for celsius in 1...3 {
+                now.change { $0 += 1 }
+                history.take(state(Double(celsius)))
+            }
+            await history.runToEnd()
+            #expect(
+                notes.value == [
+                    "\(file) cannot be opened or created; trying again", "\(file): 3 values could not be recorded",
+                ])
+        }
+
+        @Test func `many plots at once are read or refused as busy, and afterwards there is room`() async throws {
+            let history = history(megabytes: 10)
+            for second in 0..<5000 {
+                now.change { $0 += 1 }
+                history.take(state(Double(second)))
+            }
+            await history.write(at: .zero)
+            let ends = await withTaskGroup(of: BLEError?.self, returning: [BLEError?].self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        do throws(BLEError) {
+                            let plot = try await history.points(
+                                device: "c47c8d000001", field: "temperature", hours: 1_000_000)
+                            return plot.points.isEmpty ? BLEError(.failed, "empty") : nil
+                        } catch { return error }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(ends.compactMap { $0?.code }).subtracting([.busy]) == [])
+            #expect(ends.contains { $0 == nil })
+            let plot = try await history.points(device: "c47c8d000001", field: "temperature", hours: 1)
+            #expect(plot.interval == 4 && plot.points.count > 800)
+        }
+
         @Test func `without its folder, a file is tried again, told of once an hour, and written later`() async throws {
             let history = history(folder.path("later/history.sqlite"))
             for second in 0..<7200 {
@@ -162,10 +232,13 @@
                 async let second: Void = histories[1].write(at: .seconds(second))
                 _ = await (first, second)
             }
+            // What waited because the other one was writing.
+            for history in histories { await history.write(at: .seconds(200)) }
             let samples = try await samples()
             #expect(samples.count == 300)
             #expect(Set(samples.map(\.device)).count == 3)
-            #expect(notes.value == [])
+            let texts = Set(notes.value.map { $0.dropFirst(path.count) })
+            #expect(texts.subtracting([" is locked by another program; trying again", " is written again"]) == [])
         }
 
         @Test(arguments: [true, false])
@@ -202,6 +275,17 @@
             #expect(notes.value == ["\(path) is damaged; trying again"])
             // SQLite counts in the header, of 100 bytes.
             #expect(try Data(contentsOf: URL(filePath: path)).dropFirst(100) == bytes.dropFirst(100))
+        }
+
+        @Test func `a plot says why a file cannot be read, without its texts of SQL`() async throws {
+            try Data("precious".utf8).write(to: URL(filePath: path))
+            let history = history()
+            await #expect {
+                try await history.points(device: "c47c8d000001", field: "rssi", hours: 24)
+            } throws: { error in
+                (error as? BLEError)?.code == .recordingFailed
+                    && (error as? BLEError)?.message == "the history is not a database"
+            }
         }
 
         @Test func `a plot of a file that does not exist is empty`() async throws {

@@ -100,3 +100,12 @@ struct SampleQueueTests {
         #expect(queue.takeBatch().count == 1)
     }
 }
+
+extension SampleQueue {
+    /// The samples that wait.
+    fileprivate var waiting: [Sample] {
+        var (queue, samples) = (self, [Sample]())
+        while case let batch = queue.takeBatch(), !batch.isEmpty { samples += batch }
+        return samples
+    }
+}

@@ -4,6 +4,7 @@
     import BLESimulation
     import BLETestSupport
     import FlyingFox
+    import FlyingSocks
     import Foundation
     import Testing
 
@@ -70,6 +71,61 @@
             var request = Self.request("/")
             request.method = .POST
             #expect(try await server().answer(request).statusCode == .methodNotAllowed)
+        }
+
+        @Test(
+            arguments: [
+                ([("device", "a"), ("field", "rssi"), ("hours", "1")], 200, #"{"points":[]}"#),
+                ([("device", "busy"), ("field", "rssi"), ("hours", "1")], 503, "other plots are read\n"),
+                ([("device", "away"), ("field", "rssi"), ("hours", "1")], 500, "the history is locked\n"),
+                ([("device", "a"), ("field", "rssi"), ("hours", "0.5")], 400, nil),
+                ([("device", "a"), ("field", "rssi"), ("hours", "0")], 400, nil),
+                ([("device", "a"), ("field", "rssi")], 400, nil), ([], 400, nil),
+            ] as [([(String, String)], Int, String?)])
+        func `a plot is answered, or refused with a reason`(query: [(String, String)], status: Int, text: String?)
+            async throws
+        {
+            let subject = WebServer.Subject(
+                title: "test", backend: .simulated, timeout: 20, central: { nil },
+                history: { device, _, _ throws(BLEError) in
+                    switch device {
+                    case "busy": throw BLEError(.busy, "other plots are read")
+                    case "away": throw BLEError(.failed, "the history is locked")
+                    default: .object(["points": .array([])])
+                    }
+                })
+            let server = WebServer(try #require(WebAddress("127.0.0.1:8080")), subject, token: nil) { _ in }
+            let request = HTTPRequest(
+                method: .GET, version: .http11, path: "/history",
+                query: query.map { HTTPRequest.QueryItem(name: $0.0, value: $0.1) },
+                headers: [.host: "localhost:8080"], body: Data())
+            let response = try await server.answer(request)
+            #expect(response.statusCode.code == status)
+            if let text { #expect(try await Self.text(response) == text) }
+            #expect(try await self.server().answer(Self.request("/history")).statusCode == .notFound)
+        }
+
+        @Test func `of too many connections that wait, one is refused, and its end is the room of another`()
+            async throws
+        {
+            let waits = SocketWaits {}
+            try await waits.prepare()
+            var descriptors: [Int32] = [0, 0]
+            #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &descriptors) == 0)
+            defer { for descriptor in descriptors { close(descriptor) } }
+            let socket = FlyingSocks.Socket(file: .init(rawValue: descriptors[0]))
+            await withTaskGroup(of: Bool.self) { group in
+                func wait() {
+                    group.addTask { (try? await waits.suspendSocket(socket, untilReadyFor: .read)) != nil }
+                }
+                for _ in 0...SocketWaits.connectionLimit { wait() }
+                #expect(await group.next() == false)
+                // The others end when there is something to read.
+                #expect(write(descriptors[1], "x", 1) == 1)
+                while let isReady = await group.next() { #expect(isReady) }
+                wait()
+                #expect(await group.next() == true)
+            }
         }
 
         @Test func `a page learns what it may do, but not the token`() async throws {

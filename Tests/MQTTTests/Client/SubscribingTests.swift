@@ -77,9 +77,13 @@
                 let client = try MQTTClient.make(broker.address)
                 let slow = try await client.read("n", capacity: 10)
                 let fast = try await client.read("n", capacity: 1000)
+                let end = try await client.read("end")
                 await client.start()
-                try await mosquitto.untilSubscribed("n")
+                for filter in ["n", "end"] { try await mosquitto.untilSubscribed(filter) }
                 for number in 0..<100 { try await client.publish(MQTTMessage("n", text: "\(number)")) }
+                try await client.publish(MQTTMessage("end", text: "end"))
+                // Any reader may be the first to get a message; when this one comes, each has got those before.
+                #expect(try await end.next(1) == ["end"])
                 #expect(try await fast.next(100).count == 100)
                 #expect(try await slow.next(10) == (90..<100).map { "\($0)" })
                 #expect(slow.droppedCount == 90)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pageModule } from "./page.mjs";
 
-const { PlotBook, Series, linePoints, summary, timeTicks, valueRange, valueTicks } = await pageModule("plots.js");
+const { LatestRequest, PlotBook, Series, linePoints, summary, timeTicks, valueRange, valueTicks } = await pageModule("plots.js");
 
 test("a plot keeps 3,600 points, and only numbers", () => {
   const series = new Series("A", "rssi", "RSSI", "dBm");
@@ -62,4 +62,40 @@ test("the number of plots is bounded, and a removed one makes room", () => {
   assert.equal(book.follow("X", "rssi", "", ""), null);
   book.remove(book.get("P0", "rssi"));
   assert.ok(book.follow("X", "rssi", "", ""));
+});
+
+test("a history has the extremes of each interval, and its longest pause", () => {
+  const series = new Series("A", "temperature", "temperature", "°C");
+  series.addIntervals([[10, 4], [14, 5, 1, 9], "x", [18], null], 4);
+  assert.deepEqual([series.times, series.values], [[10_000, 14_000, 14_000, 14_000], [4, 1, 9, 5]]);
+  assert.equal(series.longestPause, 150_000);
+  series.addIntervals([], 600);
+  assert.equal(series.longestPause, 1_200_000);
+});
+
+test("of several choices, one is asked for at a time, and only the latest is shown", async () => {
+  const [asked, shown] = [[], []];
+  const request = new LatestRequest(
+    (choice) => new Promise((answer, fail) => asked.push({ choice, answer, fail })),
+    (choice, answer) => shown.push([choice, answer]),
+    (error) => shown.push(error),
+  );
+  const settled = () => new Promise((done) => setTimeout(done));
+  for (const choice of ["day", "week", "hour"]) request.choose(choice);
+  assert.deepEqual(asked.map(({ choice }) => choice), ["day"]);
+  asked[0].answer(1);
+  await settled();
+  assert.deepEqual([asked.map(({ choice }) => choice), shown], [["day", "hour"], []]);
+  asked[1].answer(2);
+  await settled();
+  assert.deepEqual(shown, [["hour", 2]]);
+  // A failure of one that is not wanted any more is not shown, and the next choice is asked for.
+  request.choose("day");
+  request.choose(null);
+  asked[2].fail("late");
+  await settled();
+  request.choose("week");
+  asked[3].fail("away");
+  await settled();
+  assert.deepEqual(shown, [["hour", 2], "away"]);
 });

@@ -82,7 +82,9 @@
             subject.devices = { gateway.devices }
             subject.metrics = { gateway.metrics }
             if let history {
-                subject.history = { try await history.points(device: $0, field: $1, hours: $2).json }
+                subject.history = { device, field, hours throws(BLEError) in
+                    try await history.points(device: device, field: field, hours: hours).json
+                }
             }
             return WebServer(address, subject, token: token) { output.note($0) }
         }

@@ -1,4 +1,6 @@
 #if Gateway
+    import BLE
+    import BLERecording
     import FoundationEssentials
     import Synchronization
 
@@ -12,6 +14,11 @@
         static let failurePause: Duration = .seconds(5)
         /// The pause between two deletions.
         private static let tidyPause: Duration = .seconds(60)
+        /// What is too old is deleted at most so many times as fast as it was recorded: a clock that is wrong for an
+        /// hour costs ten hours.
+        private static let deletionPace: Int64 = 10
+        /// The maximum number of plots that are read at the same time.
+        private static let plotLimit = 2
         /// The maximum number of points of a plot.
         private static let pointLimit: Int64 = 1000
 
@@ -22,6 +29,11 @@
         private var file: HistoryFile?
         private var nextAttempt: Duration = .zero
         private var nextTidying: Duration = .zero
+        private var lastTidying: Duration?
+        /// The time before which samples are being deleted, in slices. Nil between two deletions.
+        private var deletionEnd: Int64?
+        private var isFutureTold = false
+        private nonisolated let plotCount = Mutex(0)
         private var isFailureTold = false
         private var told = ToldTexts()
         /// The number of samples that no note has counted.
@@ -59,6 +71,7 @@
             await Task {
                 await write(at: max(elapsed(), nextAttempt))
                 await close()
+                tellDropped(queue.withLock { $0.takeAll() }, at: nil)
             }.value
         }
 
@@ -82,11 +95,18 @@
                     await close()
                 } catch {}
             }
-            dropped += queue.withLock { $0.takeDropped() }
-            if dropped > 0, toldDropped.map({ time - $0 >= ToldTexts.pause }) ?? true {
-                note("\(configuration.file.harmless): \(dropped) value\(dropped == 1 ? "" : "s") could not be recorded")
-                (dropped, toldDropped) = (0, time)
-            }
+            tellDropped(queue.withLock { $0.takeDropped() }, at: time)
+        }
+
+        /// Tells how many samples were dropped, once an hour.
+        ///
+        /// - Parameter time: nil at the end, which is told in any case.
+        private func tellDropped(_ count: Int, at time: Duration?) {
+            dropped += count
+            if let time, let toldDropped, time - toldDropped < ToldTexts.pause { return }
+            guard dropped > 0 else { return }
+            note("\(configuration.file.harmless): \(dropped) value\(dropped == 1 ? "" : "s") could not be recorded")
+            (dropped, toldDropped) = (0, time)
         }
 
         private func openFile() async throws -> HistoryFile {
@@ -96,7 +116,7 @@
                 await close()
             }
             let opened = try await HistoryFile.open(configuration.file, for: .writing)
-            (file, nextTidying) = (opened, .zero)
+            (file, nextTidying, deletionEnd) = (opened, .zero, nil)
             return opened
         }
 
@@ -115,9 +135,25 @@
 
         private func tidyIfDue(_ file: HistoryFile, at time: Duration) async throws {
             guard time >= nextTidying else { return }
-            let oldest = second - Int64(configuration.days) * 86_400
-            let isMoreDue = try await file.tidy(before: oldest, megabytes: configuration.megabytes)
+            let end: Int64
+            if let deletionEnd { end = deletionEnd } else { end = try await beginDeletion(file, at: time) }
+            let isMoreDue = try await file.tidy(before: end, megabytes: configuration.megabytes)
+            deletionEnd = isMoreDue ? end : nil
             nextTidying = isMoreDue ? time : time + Self.tidyPause
+        }
+
+        /// Returns the time before which samples are to be deleted.
+        private func beginDeletion(_ file: HistoryFile, at time: Duration) async throws -> Int64 {
+            let pause = lastTidying.map { time - $0 } ?? Self.tidyPause
+            lastTidying = time
+            guard let span = try await file.span() else { return 0 }
+            if span.upperBound > second + 86_400, !isFutureTold {
+                isFutureTold = true
+                let latest = Output.time(Date(timeIntervalSince1970: Double(span.upperBound)))
+                note("\(configuration.file.harmless) has values of \(latest), which is in the future; check the clock")
+            }
+            let expiry = second - Int64(configuration.days) * 86_400
+            return min(expiry, span.lowerBound + Self.deletionPace * pause.components.seconds)
         }
 
         private func close() async {
@@ -132,14 +168,29 @@
         ///
         /// - Parameters:
         ///   - device: the device, as in topics.
-        ///   - hours: up to 1,000,000; more is taken for that.
-        nonisolated func points(device: String, field: String, hours: Int) async throws -> HistoryPoints {
+        ///   - hours: more than the file keeps is taken for that.
+        /// - Throws: `busy` while as many plots are read as may be; `recordingFailed`.
+        nonisolated func points(device: String, field: String, hours: Int) async throws(BLEError) -> HistoryPoints {
+            guard
+                plotCount.withLock({ count in
+                    guard count < Self.plotLimit else { return false }
+                    count += 1
+                    return true
+                })
+            else { throw BLEError(.busy, "other plots are read") }
+            defer { plotCount.withLock { $0 -= 1 } }
             guard FileManager.default.fileExists(atPath: configuration.file) else { return HistoryPoints() }
             let end = second
-            let start = end - Int64(min(max(hours, 0), 1_000_000)) * 3600
-            // A plot must not wait for what is written, nor the other way round.
-            let file = try await HistoryFile.open(configuration.file, for: .reading)
-            return try await file.points(device: device, field: field, in: start...end, limit: Self.pointLimit)
+            let start = end - Int64(min(max(hours, 0), configuration.days * 24)) * 3600
+            do {
+                // A plot must not wait for what is written, nor the other way round.
+                let file = try await HistoryFile.open(configuration.file, for: .reading)
+                return try await file.points(device: device, field: field, in: start...end, limit: Self.pointLimit)
+            } catch is CancellationError {
+                throw .cancelled
+            } catch {
+                throw BLEError(.recordingFailed, "the history \(HistoryFile.reason(error))")
+            }
         }
     }
 #endif

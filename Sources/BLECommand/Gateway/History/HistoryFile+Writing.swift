@@ -26,7 +26,6 @@
         private static let sliceLimit = 10_000
         /// The maximum number of pages that are given back to the disk in a transaction.
         private static let vacuumLimit: Int64 = 256
-        private static let lastField = 1 << fieldBits - 1
 
         /// Writes samples, and deletes the oldest ones if there is no room. Returns the number of samples that were not
         /// written, because there are too many fields.
@@ -48,11 +47,12 @@
             }
         }
 
-        /// Deletes what is older than a time, and what does not fit. Returns whether more is to be deleted.
+        /// Deletes what is older than a time, at most ``sliceLimit`` samples, and what does not fit. Returns whether
+        /// more is to be deleted.
         func tidy(before second: Int64, megabytes: Int) async throws -> Bool {
             try await database.write { db in
                 let expired = try Self.delete(
-                    db, "WHERE id < ? ORDER BY id LIMIT \(Self.sliceLimit)", [second << Self.fieldBits])
+                    db, "WHERE id < ? ORDER BY id LIMIT \(Self.sliceLimit)", [Self.position(of: second)])
                 try Self.makeRoom(db, megabytes)
                 // A field is used as long as it has samples.
                 try db.execute(
@@ -69,6 +69,17 @@
                 // SQLite does not make it smaller than the file.
                 try db.execute(sql: "PRAGMA max_page_count = \(size.limit)")
                 return expired == Self.sliceLimit || size.isFull(Self.room) || excess > Self.vacuumLimit
+            }
+        }
+
+        /// Returns the times of the oldest and of the latest sample. Nil without samples.
+        func span() async throws -> ClosedRange<Int64>? {
+            try await database.read { db in
+                let ids = try (Int64?).fetchAll(
+                    db, sql: "SELECT min(id) FROM sample UNION ALL SELECT max(id) FROM sample"
+                ).compactMap(\.self)
+                guard ids.count == 2 else { return nil }
+                return ids[0] >> Self.fieldBits...ids[1] >> Self.fieldBits
             }
         }
 
@@ -119,25 +130,29 @@
             let (kind, unit) = (sample.value.kind, sample.unit ?? "")
             let row = try Row.fetchOne(
                 db.cachedStatement(
-                    sql: "SELECT id, last FROM field WHERE device = ? AND name = ? AND kind = ? AND unit = ?"),
+                    sql: """
+                        SELECT id, last, (SELECT max(last) FROM field WHERE device = ?1 AND name = ?2)
+                        FROM field WHERE device = ?1 AND name = ?2 AND kind = ?3 AND unit = ?4
+                        """),
                 arguments: [device, sample.field, kind, unit])
             guard let row else {
                 let id = try Int64.fetchOne(
                     db,
                     sql: """
-                        SELECT min(id) + 1 FROM field AS used
+                        SELECT min(id) + 1 FROM (SELECT 0 AS id UNION ALL SELECT id FROM field) AS used
                         WHERE NOT EXISTS (SELECT 1 FROM field WHERE id = used.id + 1)
                         """)
-                guard id ?? 1 <= lastField else { return nil }
+                guard let id, id <= fieldMask else { return nil }
                 try db.execute(
                     sql: "INSERT INTO field (id, device, name, kind, unit, last) VALUES (?, ?, ?, ?, ?, ?)",
-                    arguments: [id ?? 1, device, sample.field, kind, unit, sample.second])
-                return id ?? 1
+                    arguments: [id, device, sample.field, kind, unit, sample.second])
+                return id
             }
-            let (id, last): (Int64, Int64) = (row[0], row[1])
-            // Not with each sample: that would be another page to write.
-            if sample.second >= last + 3600 {
-                try db.execute(sql: "UPDATE field SET last = ? WHERE id = ?", arguments: [sample.second, id])
+            let (id, last, latest): (Int64, Int64, Int64) = (row[0], row[1], row[2])
+            // Not with each sample: that would be another page to write. At once if it was another unit meanwhile.
+            if sample.second >= last + 3600 || latest > last {
+                try db.execute(
+                    sql: "UPDATE field SET last = ? WHERE id = ?", arguments: [max(sample.second, latest + 1), id])
             }
             return id
         }

@@ -19,6 +19,8 @@
         static let version: Int64 = 1
         /// The id of a sample is its time, and in the lowest bits the id of its field.
         static let fieldBits: Int64 = 16
+        /// The bits of the field's id in that of a sample.
+        static let fieldMask: Int64 = (1 << fieldBits) - 1
 
         /// The reason why a database is not used.
         enum Refusal: Error, CustomStringConvertible {
@@ -63,6 +65,8 @@
         }
 
         private init(_ path: String, _ access: Access) throws {
+            // SQLite takes some relative paths for others than files, such as `:memory:`.
+            let path = URL(filePath: path).path
             var configuration = Configuration()
             configuration.readonly = access == .reading
             configuration.busyMode = .timeout(access == .reading ? 5 : 2)
@@ -141,7 +145,7 @@
             CREATE VIEW history AS
                 SELECT strftime('%Y-%m-%dT%H:%M:%SZ', sample.id >> \(fieldBits), 'unixepoch') AS time, device.device,
                     device.entry, device.name, field.name AS field, sample.value, field.unit
-                FROM sample CROSS JOIN field ON field.id = sample.id & \(1 << fieldBits - 1)
+                FROM sample CROSS JOIN field ON field.id = sample.id & \(fieldMask)
                 CROSS JOIN device ON device.id = field.device;
             """
     }
@@ -156,7 +160,10 @@
         static func mistake(in path: String) async throws -> String? {
             let folder = URL(filePath: path).deletingLastPathComponent().path
             guard FileManager.default.fileExists(atPath: folder) else { return "\(folder.harmless) does not exist" }
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            guard FileManager.default.fileExists(atPath: path) else {
+                return access(folder, W_OK | X_OK) == 0 ? nil : "\(folder.harmless) cannot be written"
+            }
+            guard access(path, W_OK) == 0 else { return "\(path.harmless) cannot be written" }
             do {
                 try await open(path, for: .reading).close()
                 return nil
@@ -169,9 +176,11 @@
 
         /// Returns why a file cannot be used, to follow its name.
         static func reason(_ error: any Error) -> String {
-            guard let error = error as? DatabaseError else { return "\(error)" }
+            if let refusal = error as? Refusal { return refusal.description }
+            // What others say of a row has SQL in it.
+            guard let error = error as? DatabaseError else { return "cannot be read or written" }
             return switch error.resultCode {
-            case .SQLITE_FULL: "cannot be written: the disk is full"
+            case .SQLITE_FULL: "cannot be written: the disk is full, or it would have more than its megabytes"
             case .SQLITE_READONLY: "cannot be written: it is read-only"
             case .SQLITE_CANTOPEN: "cannot be opened or created"
             case .SQLITE_NOTADB: "is not a database"

@@ -1,3 +1,5 @@
+import Waiting
+
 /// A value of a device at a second.
 struct Sample: Equatable, Sendable {
     /// The device, as in topics.
@@ -36,7 +38,9 @@ struct SampleQueue: Sendable {
 
     /// The last sample of each field. The table bounds the number of devices and of their fields.
     private var latest: [Key: (value: DeviceField.Value, second: Int64)] = [:]
-    private(set) var waiting: [Sample] = []
+    private var queue = Fifo<Sample>()
+    /// The number of samples that wait.
+    private(set) var count = 0
     private var dropped = 0
 
     /// Takes a published state.
@@ -54,28 +58,35 @@ struct SampleQueue: Sendable {
         // After a step of the clock back, an unchanged value is a sample, too.
         if let last = latest[key], last.value == value, 0..<Self.repetition ~= second - last.second { return }
         latest[key] = (value, second)
-        waiting.append(
+        queue.append(
             Sample(
                 device: state.device, entry: state.entry, name: state.name, field: field, value: value, unit: unit,
                 second: second))
+        count += 1
     }
 
     /// Removes and returns the oldest samples.
     mutating func takeBatch() -> [Sample] {
         var bytes = 0
-        let batch = Array(
-            waiting.prefix(Self.batchLimit).prefix { sample in
-                // The first sample always fits.
-                defer { if case .text(let text) = sample.value { bytes += text.utf8.count } }
-                return bytes < Self.textLimit
-            })
-        waiting.removeFirst(batch.count)
+        var batch: [Sample] = []
+        // The first sample always fits.
+        while batch.count < Self.batchLimit, bytes < Self.textLimit, let sample = popFirst() {
+            if case .text(let text) = sample.value { bytes += text.utf8.count }
+            batch.append(sample)
+        }
         return batch
+    }
+
+    private mutating func popFirst() -> Sample? {
+        let sample = queue.popFirst()
+        if sample != nil { count -= 1 }
+        return sample
     }
 
     /// Takes samples back that could not be written.
     mutating func giveBack(_ batch: [Sample]) {
-        waiting = batch + waiting
+        queue.prepend(batch)
+        count += batch.count
         dropOverflow()
     }
 
@@ -85,10 +96,13 @@ struct SampleQueue: Sendable {
         return dropped
     }
 
+    /// Drops what waits. Returns the number of samples that were dropped since the last call.
+    mutating func takeAll() -> Int {
+        while popFirst() != nil { dropped += 1 }
+        return takeDropped()
+    }
+
     private mutating func dropOverflow() {
-        let overflow = waiting.count - Self.limit
-        guard overflow > 0 else { return }
-        waiting.removeFirst(overflow)
-        dropped += overflow
+        while count > Self.limit, popFirst() != nil { dropped += 1 }
     }
 }

@@ -211,7 +211,7 @@ export class PlotFigure {
       setText(this.#caption, told);
       this.#canvas.setAttribute("aria-label", shown(`${this.series.label}: ${told}`));
     }
-    drawPlot(this.#canvas, times, values, from, to, found);
+    drawPlot(this.#canvas, times, values, from, to, found, this.series.longestPause);
   }
 }
 
@@ -228,7 +228,7 @@ function prepared(canvas) {
   return { context, width, height };
 }
 
-function drawPlot(canvas, times, values, from, to, found) {
+function drawPlot(canvas, times, values, from, to, found, longestPause) {
   const { context, width, height } = prepared(canvas);
   if (width < 80 || height < 40) return;
   const style = getComputedStyle(canvas);
@@ -253,7 +253,7 @@ function drawPlot(canvas, times, values, from, to, found) {
     const half = context.measureText(label).width / 2;
     context.fillText(label, Math.min(Math.max(x(tick), half), width - half), height - 6);
   }
-  drawLine(context, linePoints(times, values, from, to, right - left), x, y, color("--accent"));
+  drawLine(context, linePoints(times, values, from, to, right - left), x, y, color("--accent"), longestPause);
 }
 
 function line(context, fromX, fromY, toX, toY) {
@@ -263,11 +263,11 @@ function line(context, fromX, fromY, toX, toY) {
   context.stroke();
 }
 
-function drawLine(context, points, x, y, color) {
+function drawLine(context, points, x, y, color, longestPause) {
   [context.strokeStyle, context.fillStyle, context.lineWidth] = [color, color, 1.5];
   // A pause much longer than the usual interval is a gap, not a straight line.
   const interval = points.length > 1 ? (points.at(-1)[0] - points[0][0]) / (points.length - 1) : 0;
-  const longest = Math.max(10 * interval, 10_000);
+  const longest = longestPause ?? Math.max(10 * interval, 10_000);
   context.beginPath();
   points.forEach(([time, value], index) => {
     const starts = index === 0 || time - points[index - 1][0] > longest;

@@ -3,7 +3,7 @@
 import {
   ageText, describe, entriesContaining, fieldText, isRecord, list, logAsCSV, logAsJSONLines, shown, text,
 } from "./model.js";
-import { Series } from "./plots.js";
+import { LatestRequest, Series } from "./plots.js";
 import {
   LongTable, PlotFigure, download, element, fillTable, isolated, peripheralAddress, setText,
 } from "./elements.js";
@@ -47,6 +47,11 @@ class DevicesView extends PollingView {
   #figure = null;
   #chosen = null;
   #hours = 24;
+  #plots = new LatestRequest(
+    ({ id, field, hours }) => fetchJSON(`history?${new URLSearchParams({ device: id, field, hours })}`),
+    (choice, answer) => this.#showPlot(choice, answer),
+    (error) => setText(this.history.querySelector(".status"), error.message),
+  );
 
   constructor(section) {
     super(section);
@@ -96,30 +101,30 @@ class DevicesView extends PollingView {
     return element("button", keys, isolated(told));
   }
 
-  async #showHistory() {
-    const { id, name, field } = this.#chosen;
-    const status = this.history.querySelector(".status");
+  #showHistory() {
     this.history.hidden = false;
+    this.#figure = null;
+    this.history.querySelector(".plots").replaceChildren();
+    const { name, field } = this.#chosen;
     setText(this.history.querySelector("h2"), `${name}: ${field.replaceAll("_", " ")}`);
     for (const choice of this.history.querySelectorAll("[data-hours]")) {
       choice.setAttribute("aria-pressed", String(Number(choice.dataset.hours) === this.#hours));
     }
-    setText(status, "Loading");
+    setText(this.history.querySelector(".status"), "Loading");
+    this.#plots.choose({ ...this.#chosen, hours: this.#hours });
+  }
+
+  #showPlot({ id, field, hours }, { points, unit, interval }) {
+    const series = new Series(id, field, field, text(unit));
+    series.addIntervals(list(points), interval);
     const now = Date.now();
-    try {
-      const query = new URLSearchParams({ device: id, field, hours: this.#hours });
-      const { points, unit } = await fetchJSON(`history?${query}`);
-      const series = new Series(id, field, field, text(unit));
-      for (const point of list(points)) if (Array.isArray(point)) series.add(point[0] * 1000, point[1]);
-      this.#figure = new PlotFigure(series, { range: { from: now - this.#hours * 3_600_000, to: now } });
-      this.history.querySelector(".plots").replaceChildren(this.#figure.element);
-      setText(status, "");
-    } catch (error) {
-      setText(status, error.message);
-    }
+    this.#figure = new PlotFigure(series, { range: { from: now - hours * 3_600_000, to: now } });
+    this.history.querySelector(".plots").replaceChildren(this.#figure.element);
+    setText(this.history.querySelector(".status"), "");
   }
 
   #close() {
+    this.#plots.choose(null);
     this.#figure = null;
     this.history.hidden = true;
   }

@@ -14,6 +14,17 @@ export class Series {
     return `${this.id} ${this.field}`;
   }
 
+  /** Adds points of a history: `[second, value]`, or of several values `[second, average, minimum, maximum]`. */
+  addIntervals(points, interval) {
+    for (const point of points) {
+      if (!Array.isArray(point)) continue;
+      const [second, average, minimum, maximum] = point;
+      for (const value of [minimum, maximum, average]) this.add(second * 1000, value);
+    }
+    // A value that stays the same is recorded once a minute.
+    this.longestPause = Math.max(2 * interval, 150) * 1000;
+  }
+
   add(time, value) {
     if (!Number.isFinite(value) || !Number.isFinite(time)) return;
     this.times.push(time);
@@ -22,6 +33,37 @@ export class Series {
       this.times.shift();
       this.values.shift();
     }
+  }
+}
+
+/** Asks for the latest choice, one at a time: what was chosen meanwhile is asked for next, and only that is shown. */
+export class LatestRequest {
+  #choice = null;
+  #isRunning = false;
+
+  constructor(ask, show, fail) {
+    Object.assign(this, { ask, show, fail });
+  }
+
+  /** Asks for a choice. Null for none. */
+  async choose(choice) {
+    this.#choice = choice;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    try {
+      while (this.#choice) await this.#askOnce();
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #askOnce() {
+    const asked = this.#choice;
+    const [answer, error] = await this.ask(asked).then((answer) => [answer], (error) => [null, error]);
+    if (asked !== this.#choice) return;
+    this.#choice = null;
+    if (error) this.fail(error);
+    else this.show(asked, answer);
   }
 }
 
