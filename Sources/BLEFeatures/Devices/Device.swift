@@ -21,8 +21,7 @@ public final class Device: Sendable {
         serial = discovered.serial
         name = discovered.name
         let session = MessageSession(
-            discovered.peripheral, configuration: configuration.transactions, reassembles: configuration.reassembles,
-            encryption: configuration.encryption,
+            discovered.peripheral, kind: configuration,
             keys: StoredPairingKeys(serial: discovered.serial, storage: storage)
         ) {
             // Only now is this peripheral known to be the device.

@@ -25,6 +25,29 @@ public final class MessageSession: Sendable {
         ) {}
     }
 
+    /// Creates a session with a peripheral that is known to be a device of a kind, such as by its address. Nothing is
+    /// sent before the first message.
+    ///
+    /// - Parameters:
+    ///   - kind: the protocol. Its features are not used.
+    ///   - serial: the serial number of the device, under which its key is stored: twelve hexadecimal digits.
+    ///   - storage: where the pairing key is. The default is for a device that is not paired.
+    public convenience init(
+        _ peripheral: Peripheral, kind: Devices.Configuration, serial: String,
+        storage: any DeviceStorage = MemoryDeviceStorage()
+    ) {
+        self.init(peripheral, kind: kind, keys: StoredPairingKeys(serial: serial, storage: storage)) {}
+    }
+
+    convenience init(
+        _ peripheral: Peripheral, kind: Devices.Configuration, keys: any PairingKeys,
+        didConfirm: @escaping @Sendable () async -> Void
+    ) {
+        self.init(
+            peripheral, configuration: kind.transactions, reassembles: kind.reassembles, encryption: kind.encryption,
+            keys: keys, didConfirm: didConfirm)
+    }
+
     /// - Parameter didConfirm: called each time the device has proved that it has the pairing key.
     init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool,

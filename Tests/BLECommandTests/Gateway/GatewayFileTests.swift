@@ -70,8 +70,13 @@ struct GatewayFileTests {
     @Test func `the examples of the page are accepted`() throws {
         let page = try Checkout.text("Docs/Gateway.md")
         let examples = page.split(separator: "```json\n").dropFirst().map { String($0.prefix { $0 != "`" }) }
-        #expect(examples.count == 2)
-        for example in examples { #expect(try !read(example).devices.isEmpty) }
+        #expect(examples.count == 3)
+        for example in examples {
+            #if !DeviceCommands
+                if example.contains("messages") { continue }
+            #endif
+            #expect(try !read(example).devices.isEmpty)
+        }
     }
 
     @Test func `a history has a file, days and a size`() throws {

@@ -79,6 +79,11 @@ struct ListedDevice: Sendable {
     /// The gateway that publishes it whenever it hears it, in a fleet. Nil for the one that hears it best.
     var gateway: String?
 
+    #if DeviceCommands
+        /// The messages that may be sent to it. Nil for none.
+        var messages: ListedMessages?
+    #endif
+
     /// Whether a link is maintained.
     var hasLink: Bool { !values.isEmpty || !profiles.isEmpty }
 

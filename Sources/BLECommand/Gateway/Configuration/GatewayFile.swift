@@ -13,8 +13,9 @@ enum GatewayFile {
         "history": ["file", "days", "megabytes"],
         "device": [
             "name", "address", "irk", "localName", "service", "company", "bthomeKey", "expiry", "format", "values",
-            "profiles", "formats", "gateway",
+            "profiles", "formats", "gateway", "messages",
         ],
+        "messages": ["protocol", "commands", "serial", "keys"],
         "format": ["company", "service", "begins", "length", "order", "fields"],
         "field": ["at", "type", "bit", "factor", "add", "unit", "unknown"],
     ]
@@ -117,7 +118,7 @@ enum GatewayFile {
     private static func addLink(
         _ object: [String: Entry], _ formats: [String: DeviceFormat], to device: inout ListedDevice
     ) throws {
-        for key in ["values", "profiles", "formats"] {
+        for key in ["values", "profiles", "formats", "messages"] {
             guard let entry = object[key], object["address"] == nil else { continue }
             throw entry.mistake(
                 device.isPrivate
@@ -125,6 +126,13 @@ enum GatewayFile {
                     : "only a device with an address has \(key)")
         }
         if let values = object["values"] { device.values = try values.array().map { try value($0) } }
+        if let entry = object["messages"] {
+            #if DeviceCommands
+                device.messages = try messages(entry)
+            #else
+                throw entry.mistake("this program is built without the trait DeviceCommands, which messages need")
+            #endif
+        }
         if let profiles = object["profiles"] { device.profiles = try profiles.array().map { try $0.service() } }
         // The characteristics with formats, by the ids of their fields: one would overwrite the other's values.
         var names: [String: String] = [:]
