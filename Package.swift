@@ -227,8 +227,8 @@ if withBlueZ {
             "BLECommandTests",
             [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ",
-                "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport",
-                "SmartLock", .grdb, .subprocess,
+                "BLEFeatures", "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport", "BLETesting",
+                "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
             ] + .web),
         .executableTarget(
             name: "Benchmarks",
