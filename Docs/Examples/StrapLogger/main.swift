@@ -1,13 +1,13 @@
 import BLE
 import BLEBlueZ
 import BLEProfiles
-import Dispatch
 import Glibc
 
 guard CommandLine.arguments.count == 2 else {
     print("usage: strap-logger ADDRESS")
     exit(64)
 }
+let id = Peripheral.ID(rawValue: CommandLine.arguments[1])
 
 /// Prints a line that the journal shows immediately.
 @Sendable func note(_ line: String) {
@@ -15,13 +15,10 @@ guard CommandLine.arguments.count == 2 else {
     fflush(nil)
 }
 
-/// Logs the heart rate until the task is cancelled.
-@Sendable func log(_ id: Peripheral.ID) async throws {
-    var configuration = Central.Configuration()
-    configuration.waitsForBluetooth = true
-    let central = try await Central(configuration: configuration)
-    let strap = central.peripheral(id)
-    do {
+// Until SIGTERM or SIGINT. Waits for the bus, bluetoothd and the adapter.
+await runProgram {
+    try await withCentral(waits: true) { central in
+        let strap = central.peripheral(id)
         // Reconnects forever, with pauses from 0.5 s up to 30 s.
         try await strap.setConnectionPolicy(.maintained())
         // Runs on every new link.
@@ -32,31 +29,6 @@ guard CommandLine.arguments.count == 2 else {
             case .gap(let reason): note("interrupted: \(reason.message)")
             }
         }
-    } catch {
-        await central.shutDown()
-        throw error
     }
 }
-
-let (watched, watch) = AsyncStream.makeStream(of: Void.self)
-let work = Task {
-    // Before both signals are watched, they would end the process without a shutdown.
-    for await _ in watched.prefix(2) {}
-    try await log(Peripheral.ID(rawValue: CommandLine.arguments[1]))
-}
-let signals = [SIGTERM, SIGINT].map { number in
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setRegistrationHandler { watch.yield() }
-    source.setEventHandler { work.cancel() }
-    source.resume()
-    return source
-}
-do {
-    try await work.value
-} catch let error as BLEError where error.isCancellation {
-    note("stopped")
-} catch {
-    note("\(error)")
-    exit(1)
-}
-withExtendedLifetime(signals) {}
+note("stopped")

@@ -2,7 +2,6 @@ import BLE
 import BLEBlueZ
 import BLEProfiles
 import BLESimulation
-import Dispatch
 import Glibc
 
 /// How often the temperature is measured.
@@ -38,13 +37,11 @@ extension PeripheralDefinition {
                                 try await notifier.clock.sleep(for: await rhythm.interval)
                             }
                         },
-                        CharacteristicDefinition(
-                            Characteristic.rhythm.key.characteristic, [.read, .write],
-                            onRead: { _ in [await rhythm.tenths] },
-                            onWrite: { (value, _) throws(ATTError) in
-                                guard value.count == 1 else { throw .invalidAttributeValueLength }
-                                try await rhythm.setTenths(value[0])
-                            }),
+                        CharacteristicDefinition(.rhythm, [.read, .write]) { _ in
+                            await rhythm.tenths
+                        } onWrite: { tenths, _ in
+                            try await rhythm.setTenths(tenths)
+                        },
                     ])
             ])
     }
@@ -82,9 +79,8 @@ extension PeripheralDefinition {
 
 /// As this machine, with its Bluetooth, until SIGTERM.
 @Sendable func runOnAir() async throws {
-    let host = try await PeripheralHost(configuration: .init(waitsForBluetooth: true))
-    let events = await host.events()
-    do {
+    try await withPeripheralHost(waits: true) { host in
+        let events = await host.events()
         try await withThrowingTaskGroup { group in
             group.addTask { try await host.serve(.thermometer()) }
             group.addTask {
@@ -97,9 +93,6 @@ extension PeripheralDefinition {
             defer { group.cancelAll() }
             try await group.next()
         }
-    } catch {
-        await host.shutDown()
-        throw error
     }
 }
 
@@ -112,25 +105,4 @@ default:
     print("usage: thermometer device|memory|air")
     exit(64)
 }
-let (watched, watch) = AsyncStream.makeStream(of: Void.self)
-let work = Task {
-    // Before both signals are watched, they would end the process without a shutdown.
-    for await _ in watched.prefix(2) {}
-    try await run()
-}
-let signals = [SIGTERM, SIGINT].map { number in
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setRegistrationHandler { watch.yield() }
-    source.setEventHandler { work.cancel() }
-    source.resume()
-    return source
-}
-do {
-    try await work.value
-} catch let error as BLEError where error.isCancellation {
-    print("stopped")
-} catch {
-    print(error)
-    exit(1)
-}
-withExtendedLifetime(signals) {}
+if await runProgram(run) != nil { print("stopped") }

@@ -13,10 +13,15 @@
 /// ```
 ///
 /// Throws what `body` throws, and what ``Central/init(backend:configuration:)`` throws.
+///
+/// - Parameter waits: whether to wait for Bluetooth, if that is not available yet; the same as
+///   ``Central/Configuration/waitsForBluetooth``.
 public func withCentral<Result: Sendable>(
     backend: some CentralBackend, configuration: Central.Configuration = Central.Configuration(),
-    _ body: @escaping @concurrent @Sendable (Central) async throws -> Result
+    waits: Bool = false, _ body: @escaping @concurrent @Sendable (Central) async throws -> Result
 ) async throws -> Result {
+    var configuration = configuration
+    configuration.waitsForBluetooth = configuration.waitsForBluetooth || waits
     let central = try await Central(backend: backend, configuration: configuration)
     do {
         let result = try await withTaskExecutorPreference(backend.taskExecutor) { try await body(central) }

@@ -1,6 +1,10 @@
 internal import Synchronization
-internal import Waiting
 
+/// Characteristics whose handlers have typed values.
+///
+/// A handler rejects a request by throwing an ``ATTError``; any other error rejects it with
+/// ``ATTError/unlikelyError``. A written value that cannot be decoded is rejected with ``ATTError/valueNotAllowed``,
+/// and the handler does not see it.
 extension CharacteristicDefinition {
     /// Creates a characteristic with a typed value. Throws `invalidValue` if the value cannot be encoded.
     public init<Value>(
@@ -31,41 +35,107 @@ extension CharacteristicDefinition {
             })
     }
 
-    /// Creates a control point, which indicates the result of `answer` for each request that is written to it.
+    /// Creates a characteristic that sends typed values to its subscriber, and can be read: a read returns the value
+    /// that was sent last, to any subscriber, and `value` before. Otherwise like ``init(_:_:security:sending:)``.
     ///
-    /// Requests are rejected with ``ATTError/improperlyConfigured`` while no central is subscribed, as specifications
-    /// require, and with the error that `answer` throws. If `answer` returns nil, nothing is indicated. A central that
-    /// has not confirmed a result receives the next one after it has. If that takes longer than a request may, its
-    /// request is rejected, although `answer` has run.
-    public static func controlPoint(
-        _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
-        answer: @escaping @Sendable (_ request: [UInt8]) async throws(ATTError) -> [UInt8]?
-    ) -> CharacteristicDefinition {
-        controlPoint(characteristic, security: security) { (value, _) throws(ATTError) in try await answer(value) }
+    /// Throws `invalidValue` if the value cannot be encoded.
+    public init<Value>(
+        _ characteristic: Characteristic<Value>, _ properties: CharacteristicProperties = [.read, .notify],
+        security: AttributeSecurity = .open, value: Value,
+        sending values:
+            @escaping @Sendable (
+                _ notifier: Notifier, _ send: @Sendable (Value) async throws -> Void
+            ) async throws -> Void
+    ) throws(BLEError) {
+        let initial = try characteristic.coding.encode(value)
+        let last = LastValue(initial)
+        self.init(
+            characteristic.key.characteristic, properties, security: security, value: initial,
+            onRead: { _ in last.bytes.withLock { $0 } },
+            onSubscribe: { notifier in
+                try await values(notifier) { value in
+                    let bytes = try characteristic.coding.encode(value)
+                    last.bytes.withLock { $0 = bytes }
+                    await notifier.notify(bytes)
+                }
+            })
     }
 
-    /// Creates a control point whose answer depends on the request's central. Otherwise like
-    /// ``controlPoint(_:security:answer:)``.
+    /// Creates a characteristic whose typed value is read from a handler.
     ///
-    /// - Parameter answering: receives the written value, and the request.
-    public static func controlPoint(
-        _ characteristic: BluetoothUUID, security: AttributeSecurity = .open,
-        answering answer:
-            @escaping @Sendable (_ value: [UInt8], _ request: AttributeRequest) async throws(ATTError) -> [UInt8]?
-    ) -> CharacteristicDefinition {
-        let notifiers = Notifiers()
-        return CharacteristicDefinition(
-            characteristic, [.write, .indicate], security: security,
-            onWrite: { (value, request) throws(ATTError) in
-                guard let notifier = notifiers.find(request.central) else { throw .improperlyConfigured }
-                if let bytes = try await answer(value, request) { await notifier.notify(bytes) }
-            },
-            onSubscribe: { notifier in
-                let number = notifiers.add(notifier)
-                defer { notifiers.remove(notifier.central, number) }
-                // Waits until the task is cancelled.
-                try await Outcome<Void>().wait()
-            })
+    /// ```swift
+    /// actor Lamp {
+    ///     var level: UInt8 = 50
+    ///     func dim(to level: UInt8) { self.level = level }
+    /// }
+    /// let lamp = Lamp()
+    /// let level = Characteristic<UInt8>(BluetoothUUID(0xFF01))
+    /// let definition = CharacteristicDefinition(level, [.read, .write]) { _ in
+    ///     await lamp.level
+    /// } onWrite: { level, request in
+    ///     guard level <= 100 else { throw ATTError.outOfRange }
+    ///     await lamp.dim(to: level)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - onRead: returns the value for a request.
+    ///   - onWrite: takes a written value, or rejects it. Nil if the properties contain no writing.
+    public init<Value>(
+        _ characteristic: Characteristic<Value>, _ properties: CharacteristicProperties = .read,
+        security: AttributeSecurity = .open, descriptors: [DescriptorDefinition] = [],
+        authorize: AuthorizationHandler? = nil,
+        onRead: @escaping @Sendable (_ request: AttributeRequest) async throws -> Value,
+        onWrite: (@Sendable (_ value: Value, _ request: AttributeRequest) async throws -> Void)? = nil
+    ) {
+        self.init(
+            characteristic.key.characteristic, properties, security: security, descriptors: descriptors,
+            authorize: authorize,
+            onRead: { (request) throws(ATTError) in
+                try await ATTError.rejecting { try characteristic.coding.encode(try await onRead(request)) }
+            }, onWrite: onWrite.map { Self.handler($0, characteristic.coding) })
+    }
+
+    /// Creates a characteristic that takes written values.
+    ///
+    /// - Parameter onWrite: takes a written value, or rejects it.
+    public init<Value>(
+        _ characteristic: Characteristic<Value>, _ properties: CharacteristicProperties = .write,
+        security: AttributeSecurity = .open, descriptors: [DescriptorDefinition] = [],
+        authorize: AuthorizationHandler? = nil,
+        onWrite: @escaping @Sendable (_ value: Value, _ request: AttributeRequest) async throws -> Void
+    ) {
+        self.init(
+            characteristic.key.characteristic, properties, security: security, descriptors: descriptors,
+            authorize: authorize, onWrite: Self.handler(onWrite, characteristic.coding))
+    }
+
+    /// Returns the handler of bytes that a handler of values is.
+    static func handler<Value>(
+        _ onWrite: @escaping @Sendable (Value, AttributeRequest) async throws -> Void, _ coding: ValueCoding<Value>
+    ) -> WriteHandler {
+        { (bytes, request) throws(ATTError) in
+            guard let value = try? coding.decode(bytes) else { throw .valueNotAllowed }
+            try await ATTError.rejecting { try await onWrite(value, request) }
+        }
+    }
+}
+
+/// The value that was sent last.
+private final class LastValue: Sendable {
+    let bytes: Mutex<[UInt8]>
+
+    init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes) }
+}
+
+extension ATTError {
+    /// Runs what a handler does. Its errors become those of a response.
+    static func rejecting<Value>(_ body: () async throws -> Value) async throws(ATTError) -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw error as? ATTError ?? .unlikelyError
+        }
     }
 }
 
@@ -79,35 +149,5 @@ extension Notifier {
     /// bytes.
     public func indicate(_ value: some ValueCodable) async throws(BLEError) {
         try await indicate(try value.encoded())
-    }
-}
-
-/// The subscribers of a control point.
-private final class Notifiers: Sendable {
-    private struct State {
-        /// The notifiers, by central. Nil for centrals that the system does not distinguish.
-        var notifiers: [DeviceID?: (notifier: Notifier, number: Int)] = [:]
-        var last = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// Returns the notifier for a central.
-    func find(_ central: DeviceID) -> Notifier? {
-        state.withLock { ($0.notifiers[central] ?? $0.notifiers[.none])?.notifier }
-    }
-
-    /// Adds a subscription and returns its number.
-    func add(_ notifier: Notifier) -> Int {
-        state.withLock { state in
-            state.last += 1
-            state.notifiers[notifier.central] = (notifier, state.last)
-            return state.last
-        }
-    }
-
-    /// Removes a subscription, unless the central's next one has already replaced it.
-    func remove(_ central: DeviceID?, _ number: Int) {
-        state.withLock { if $0.notifiers[central]?.number == number { $0.notifiers[central] = nil } }
     }
 }

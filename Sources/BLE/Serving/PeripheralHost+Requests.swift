@@ -5,7 +5,8 @@ extension PeripheralHost {
     /// The maximum length of an attribute's value (Core Specification 5.4, volume 3, part F, section 3.2.9).
     static let maximumLength = 512
 
-    func read(_ attribute: ServedAttribute, _ request: AttributeRequest) async throws(ATTError) -> [UInt8] {
+    func read(_ attribute: ServedAttribute, _ received: AttributeRequest) async throws(ATTError) -> [UInt8] {
+        let request = received.on(clock)
         // bluetoothd passes on what neither reads nor writes.
         guard characteristic(attribute)?.allows(attribute, .read) ?? true else { throw .readNotPermitted }
         guard request.offset >= 0 else { throw .invalidOffset }
@@ -120,8 +121,9 @@ extension PeripheralHost {
     }
 
     func write(
-        _ value: [UInt8], to attribute: ServedAttribute, _ request: AttributeRequest
+        _ value: [UInt8], to attribute: ServedAttribute, _ received: AttributeRequest
     ) async throws(ATTError) {
+        let request = received.on(clock)
         let isAllowed = characteristic(attribute)?.allows(attribute, [.write, .writeWithoutResponse, .reliableWrite])
         guard isAllowed ?? true else { throw .writeNotPermitted }
         guard request.offset >= 0 else { throw .invalidOffset }

@@ -18,21 +18,44 @@
 /// - Parameters:
 ///   - central: the configuration of the central.
 ///   - host: the configuration of the host.
+///   - waits: whether to wait for Bluetooth, if that is not available yet.
 public func withBluetooth<Result: Sendable>(
     centralBackend: some CentralBackend, hostBackend: some PeripheralBackend,
     central: Central.Configuration = Central.Configuration(),
-    host: PeripheralHost.Configuration = PeripheralHost.Configuration(),
+    host: PeripheralHost.Configuration = PeripheralHost.Configuration(), waits: Bool = false,
     _ body: @escaping @concurrent @Sendable (Central, PeripheralHost) async throws -> Result
 ) async throws -> Result {
-    try await withCentral(backend: centralBackend, configuration: central) { central in
-        let host = try await PeripheralHost(backend: hostBackend, configuration: host)
-        do {
-            let result = try await body(central, host)
-            await host.shutDown()
-            return result
-        } catch {
-            await host.shutDown()
-            throw error
+    try await withCentral(backend: centralBackend, configuration: central, waits: waits) { central in
+        try await withPeripheralHost(backend: hostBackend, configuration: host, waits: waits) { host in
+            try await body(central, host)
         }
+    }
+}
+
+/// Runs `body` with a host that uses `backend`, and shuts it down at the end: when `body` returns, throws or is
+/// cancelled.
+///
+/// ```swift
+/// try await withPeripheralHost(backend: .simulated(radio)) { host in try await host.serve(.battery()) }
+/// ```
+///
+/// Throws what `body` throws, and what ``PeripheralHost/init(backend:configuration:)`` throws.
+///
+/// - Parameter waits: whether to wait for Bluetooth, if that is not available yet; the same as
+///   ``PeripheralHost/Configuration/waitsForBluetooth``.
+public func withPeripheralHost<Result: Sendable>(
+    backend: some PeripheralBackend, configuration: PeripheralHost.Configuration = PeripheralHost.Configuration(),
+    waits: Bool = false, _ body: @escaping @concurrent @Sendable (PeripheralHost) async throws -> Result
+) async throws -> Result {
+    var configuration = configuration
+    configuration.waitsForBluetooth = configuration.waitsForBluetooth || waits
+    let host = try await PeripheralHost(backend: backend, configuration: configuration)
+    do {
+        let result = try await body(host)
+        await host.shutDown()
+        return result
+    } catch {
+        await host.shutDown()
+        throw error
     }
 }

@@ -45,9 +45,11 @@ extension BlueZCentral {
 /// deadline ends, until it next awaits. Long work belongs in a `Task { … }` or an actor, which run elsewhere.
 ///
 /// Throws what `body` throws, and `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, each with a remedy.
+///
+/// - Parameter waits: whether to wait for the bus, bluetoothd and the adapter, which may start later than the program.
 public func withCentral<Result: Sendable>(
-    configuration: Central.Configuration = Central.Configuration(),
+    configuration: Central.Configuration = Central.Configuration(), waits: Bool = false,
     _ body: @escaping @concurrent @Sendable (Central) async throws -> Result
 ) async throws -> Result {
-    try await withCentral(backend: .bluez(), configuration: configuration, body)
+    try await withCentral(backend: .bluez(), configuration: configuration, waits: waits, body)
 }

@@ -25,6 +25,22 @@ extension PeripheralHost {
     }
 }
 
+/// Runs `body` with a host that serves from this machine's default adapter, and shuts it down at the end.
+///
+/// ```swift
+/// try await withPeripheralHost { host in try await host.serve(.battery()) }
+/// ```
+///
+/// Throws what `body` throws, and `bluetoothUnavailable`, `adapterNotFound` or `unauthorized`, each with a remedy.
+///
+/// - Parameter waits: whether to wait for the bus, bluetoothd and the adapter, which may start later than the program.
+public func withPeripheralHost<Result: Sendable>(
+    configuration: PeripheralHost.Configuration = PeripheralHost.Configuration(), waits: Bool = false,
+    _ body: @escaping @concurrent @Sendable (PeripheralHost) async throws -> Result
+) async throws -> Result {
+    try await withPeripheralHost(backend: .bluez(), configuration: configuration, waits: waits, body)
+}
+
 /// The peripheral role with bluetoothd.
 ///
 /// Serves objects on the bus, which bluetoothd fetches when they are registered (GattManager1, LEAdvertisingManager1)

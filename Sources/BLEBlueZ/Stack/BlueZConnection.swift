@@ -88,12 +88,13 @@ public struct BlueZConnection: Sendable {
 ///     bluetoothd and its default adapter.
 ///   - central: the configuration of the central.
 ///   - host: the configuration of the host.
+///   - waits: whether to wait for the bus, bluetoothd and the adapter, which may start later than the program.
 public func withBluetooth<Result: Sendable>(
     on connection: BlueZConnection = BlueZConnection(), central: Central.Configuration = Central.Configuration(),
-    host: PeripheralHost.Configuration = PeripheralHost.Configuration(),
+    host: PeripheralHost.Configuration = PeripheralHost.Configuration(), waits: Bool = false,
     _ body: @escaping @concurrent @Sendable (Central, PeripheralHost) async throws -> Result
 ) async throws -> Result {
     try await withBluetooth(
         centralBackend: connection.makeCentral(), hostBackend: connection.makePeripheral(), central: central,
-        host: host, body)
+        host: host, waits: waits, body)
 }

@@ -1,10 +1,6 @@
 import BLE
 import FoundationEssentials
 
-#if DeviceCommands
-    import BLEFeatures
-#endif
-
 /// A command for a device, as JSON: `{"read": "180f/2a19"}`, `{"write": "2a06", "value": "01"}`,
 /// `{"subscribe": "2a37", "seconds": 60}`, or `{"message": "unlock", "payload": "01", "encrypted": true}`.
 struct DeviceCommand: Sendable {
@@ -14,7 +10,7 @@ struct DeviceCommand: Sendable {
         /// For so long.
         case subscribe(CharacteristicKey, Duration)
         /// A request of the device's own protocol, by its name in the list or its number.
-        case message(String, payload: [UInt8], isEncrypted: Bool)
+        case message(String, payload: [UInt8], isEncrypted: Bool?)
     }
 
     let action: Action
@@ -54,7 +50,7 @@ struct DeviceCommand: Sendable {
             case "message":
                 action = .message(
                     try what.string(), payload: try object["payload"]?.bytes() ?? [],
-                    isEncrypted: try object["encrypted"]?.boolean() ?? false)
+                    isEncrypted: try object["encrypted"]?.boolean())
             default: action = .read(try GatewayFile.value(what))
             }
         } catch {
@@ -100,14 +96,13 @@ struct DeviceCommand: Sendable {
     }
 
     private func send(
-        _ name: String, _ payload: [UInt8], _ isEncrypted: Bool, to peripheral: Peripheral, _ entry: ListedDevice?
+        _ name: String, _ payload: [UInt8], _ isEncrypted: Bool?, to peripheral: Peripheral, _ entry: ListedDevice?
     ) async throws(BLEError) -> [String: JSON] {
         #if DeviceCommands
             guard let messages = entry?.messages else {
                 throw BLEError(.invalidArgument, "the list has no messages of this device", isRetryable: false)
             }
-            let request = Message(try messages.command(name), isEncrypted: isEncrypted, payload: payload)
-            return try await messages.send(request, to: peripheral)
+            return try await messages.send(name, payload, isEncrypted: isEncrypted, to: peripheral)
         #else
             throw BLEError(
                 .notSupported, "this program is built without the trait DeviceCommands", isRetryable: false)

@@ -100,6 +100,7 @@ extension Gateway {
             object["ok"] = true
         case .failure(let error):
             object = ["ok": false, "error": .string("\(error.code)"), "message": .string(error.message)]
+            if let remedy = error.remedy { object["remedy"] = .string(remedy) }
         }
         answer(message, device, object)
     }

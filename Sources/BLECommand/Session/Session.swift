@@ -1,8 +1,6 @@
 import ArgumentParser
 import BLE
 import BLERecording
-import Dispatch
-import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -144,7 +142,8 @@ enum Session {
         _ output: Output, leavesInterrupts: Bool = false, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         signal(SIGPIPE, SIG_IGN)
-        let signals = await SignalWatch(ignoring: leavesInterrupts ? [SIGINT] : [])
+        let signals = await SignalWatch(
+            Set(ProgramSignal.allCases), ignoring: leavesInterrupts ? [.interrupt] : [])
         let task = Task { try await work() }
         signals.interrupt { task.cancel() }
         let result = await task.result
@@ -196,73 +195,4 @@ extension Session {
             BLEError(.bluetoothLost, "bluetoothd or the bus has stopped", remedy: "Try again once it is running.")
         }
     }
-}
-
-/// Calls a closure at the first SIGINT, SIGTERM or SIGHUP.
-///
-/// A second SIGINT or SIGTERM of the same kind exits the process, and so does work that has not ended in time. A second
-/// signal of another kind does not: a terminal that closes sends several signals, and systemd sends two kinds at once.
-/// A signal that was ignored when the program started, for example by `nohup`, stays ignored.
-private final class SignalWatch {
-    /// How long the work may take to end, in seconds.
-    private static let grace = 30.0
-
-    private final class Received: Sendable {
-        struct State {
-            var number: Int32?
-            var interrupted: (@Sendable () -> Void)?
-        }
-
-        let state = Mutex(State())
-    }
-
-    private let received = Received()
-    private var sources: [any DispatchSourceSignal] = []
-
-    /// Watches from now on, and ignores the given signals. Until Dispatch has registered a source, its signal ends the
-    /// process. If it was ignored until then, it could be lost.
-    init(ignoring ignored: Set<Int32>) async {
-        for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { [received] in
-                if !ignored.contains(number) { Self.receive(number, received) }
-            }
-            await withCheckedContinuation { registered in
-                source.setRegistrationHandler { registered.resume() }
-                source.resume()
-            }
-            sources.append(source)
-        }
-    }
-
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        sigaction(number, nil, &action)
-        return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } == 1
-    }
-
-    private static func receive(_ number: Int32, _ received: Received) {
-        let (earlier, interrupted) = received.state.withLock { state in
-            defer { state.number = state.number ?? number }
-            return (state.number, state.interrupted)
-        }
-        if earlier == nil {
-            interrupted?()
-            // If the work has not ended by then, the system removes the registrations of the process.
-            DispatchQueue.global().asyncAfter(deadline: .now() + grace) { _exit(128 + number) }
-        }
-        if earlier == number, number != SIGHUP { _exit(128 + number) }
-    }
-
-    /// Calls `body` at the first signal, even if that has already arrived.
-    func interrupt(_ body: @escaping @Sendable () -> Void) {
-        let hasCome = received.state.withLock { state in
-            state.interrupted = body
-            return state.number != nil
-        }
-        if hasCome { body() }
-    }
-
-    /// The first signal, if there was one.
-    var number: Int32? { received.state.withLock { $0.number } }
 }

@@ -16,13 +16,13 @@
     /// FlyingFox 0.27's own waits by descriptor number. When a socket is closed while something waits for it, as when a
     /// page goes away during a scan, later connections with that number are never ready.
     ///
-    /// A wait holds a descriptor, as its socket does. So that a gateway keeps those that it needs, only
-    /// ``connectionLimit`` connections may wait: a further one is closed when it would.
+    /// A wait holds a descriptor, as its socket does. So that a gateway keeps those that it needs, there are at most
+    /// ``connectionLimit`` connections: a further one is closed when it first waits.
     final class SocketWaits: AsyncSocketPool {
         static let connectionLimit = 200
 
         private let loop = EventLoop(name: "web")
-        private let count = Mutex(0)
+        private let connections = Mutex(Connections())
         /// Is called whenever the server waits for a connection.
         private let onListening: @Sendable () -> Void
 
@@ -46,14 +46,12 @@
         /// Waits on a descriptor of its own, so that closing the socket takes nothing away from the wait.
         func suspendSocket(_ socket: Socket, untilReadyFor events: Socket.Events) async throws {
             let number = socket.file.rawValue
-            let isListening = Self.isListening(number)
-            if isListening {
+            if Self.isListening(number) {
                 Self.endVanished(number)
                 onListening()
             } else {
-                guard addConnection() else { throw SocketError.disconnected }
+                guard connections.withLock({ $0.add(number) }) else { throw SocketError.disconnected }
             }
-            defer { if !isListening { count.withLock { $0 -= 1 } } }
             let descriptor = FileDescriptor(owning: fcntl(number, F_DUPFD_CLOEXEC, 0))
             guard descriptor.rawValue >= 0 else { return try await ContinuousClock().sleep(for: Self.pause) }
             let wait = Wait()
@@ -65,11 +63,28 @@
             try await wait.end.wait()
         }
 
-        private func addConnection() -> Bool {
-            count.withLock { count in
-                guard count < Self.connectionLimit else { return false }
-                count += 1
+        /// The open connections, by their descriptors.
+        private struct Connections {
+            /// The system's number of each socket, which no other one has as long as it is open.
+            private var sockets: [Int32: UInt64] = [:]
+
+            /// Adds a connection, if there is room. Returns whether it is one of them.
+            mutating func add(_ descriptor: Int32) -> Bool {
+                let socket = Self.socket(descriptor)
+                guard sockets[descriptor] != socket else { return true }
+                sockets[descriptor] = nil
+                if sockets.count >= SocketWaits.connectionLimit {
+                    // Nobody tells of a connection that has been closed.
+                    sockets = sockets.filter { Self.socket($0.key) == $0.value }
+                }
+                guard sockets.count < SocketWaits.connectionLimit else { return false }
+                sockets[descriptor] = socket
                 return true
+            }
+
+            private static func socket(_ descriptor: Int32) -> UInt64? {
+                var status = stat()
+                return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
             }
         }
 

@@ -68,6 +68,7 @@
             note("the page: \(address.url)\(token.map { "#token=\($0)" } ?? "")")
             while true {
                 do {
+                    try Self.checkPort(socketAddress)
                     let server = HTTPServer(
                         address: socketAddress, pool: connections, logger: .disabled,
                         handler: ClosureHTTPHandler { try await self.answer($0) })
@@ -81,6 +82,16 @@
                     try await clock.sleep(for: Self.backoff.pause(afterFailures: count))
                 }
             }
+        }
+
+        /// Throws the error of an address that cannot be served at.
+        ///
+        /// FlyingFox 0.27 does not close a socket that it cannot bind: each attempt would cost a descriptor.
+        private static func checkPort(_ address: some SocketAddress) throws {
+            let socket = try Socket(domain: Int32(type(of: address).family), type: .stream)
+            defer { try? socket.close() }
+            try socket.setValue(true, for: .localAddressReuse)
+            try socket.bind(to: address)
         }
 
         /// The attempts to serve that have failed since the last one that did not.
@@ -153,8 +164,8 @@
                 do {
                     return Self.json(try await history(device, field, hours))
                 } catch {
-                    return Self.refusal(
-                        error.code == .busy ? .serviceUnavailable : .internalServerError, error.message)
+                    let isTemporary = [.busy, .timedOut].contains(error.code)
+                    return Self.refusal(isTemporary ? .serviceUnavailable : .internalServerError, error.message)
                 }
             case "/recording.btsnoop":
                 guard let recording = subject.recording else { break }

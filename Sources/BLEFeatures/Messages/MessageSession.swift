@@ -30,7 +30,7 @@ public final class MessageSession: Sendable {
     ///
     /// - Parameters:
     ///   - kind: the protocol. Its features are not used.
-    ///   - serial: the serial number of the device, under which its key is stored: twelve hexadecimal digits.
+    ///   - serial: the serial number of the device, under which its key is stored: twelve lowercase hexadecimal digits.
     ///   - storage: where the pairing key is. The default is for a device that is not paired.
     public convenience init(
         _ peripheral: Peripheral, kind: Devices.Configuration, serial: String,
@@ -65,6 +65,9 @@ public final class MessageSession: Sendable {
 
     /// The device's peripheral.
     public var peripheral: Peripheral { transactions.peripheral }
+
+    /// Whether the session has ended, with its link or by ``close()``.
+    public var isClosed: Bool { get async { await transactions.isClosed } }
 
     /// The counts of messages and errors so far.
     public var counters: TransactionCounters { get async { await transactions.counters } }

@@ -90,7 +90,7 @@ extension SimulatedRadio {
     ) -> AttributeRequest {
         AttributeRequest(
             central: link.shared.central, transport: .le, attMTU: device.attMTU, offset: offset, writeType: writeType,
-            link: link.shared.served)
+            link: link.shared.served, clock: clock)
     }
 
     /// - Parameter losesLink: whether the link is lost after a write without response has been carried out.

@@ -51,7 +51,7 @@ extension SimulatedRadio {
         guard let definition = device.attributes.characteristics[handle]?.definition else { return }
         let request = AttributeRequest(
             central: link.central, transport: .le, attMTU: device.attMTU, writeType: .withoutResponse,
-            link: link.served)
+            link: link.served, clock: clock)
         let place = Place(peripheral: device.id, link: link)
         guard let admission = try? await admitCommand(at: place, handle: handle), admission.arrives else { return }
         try? await carryOut(packet, to: AttributeID(peripheral: device.id, handle: handle), definition, request)

@@ -51,7 +51,7 @@ struct DaemonTests {
         #expect(try await program([], world).run().status == 64)
         let result = try await program(["strap"], world).run()
         #expect(result.status == 1)
-        #expect(result.output.contains("not a device address"))
+        #expect(result.errors.contains("not a device address"))
         await world.daemon.kill()
     }
 }

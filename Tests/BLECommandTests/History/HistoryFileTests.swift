@@ -146,20 +146,23 @@
 
         @Test func `a history is read while it is written`() async throws {
             let file = try await HistoryFile.open(path, for: .writing)
+            let hasEnded = SharedValue(false)
             let writing = Task {
+                defer { hasEnded.change { $0 = true } }
                 for second in 0..<Int64(300) {
-                    let batch = (0..<100).map { Self.sample(.number(Double(second)), at: second, field: "f\($0)") }
+                    let batch = (0..<250).map { Self.sample(.number(Double(second)), at: second, field: "f\($0)") }
                     _ = try await file.write(batch, megabytes: 1)
                     _ = try await file.tidy(before: 0, megabytes: 1)
                 }
             }
-            var count = 0
-            repeat {
+            while !hasEnded.value {
                 let samples = try await read(.init(field: "f50"))
                 #expect(zip(samples, samples.dropFirst()).allSatisfy { $0.second + 1 == $1.second })
-                count = Int(samples.last?.second ?? 0)
-            } while count < 299
+            }
             try await writing.value
+            let samples = try await read(.init(field: "f50"))
+            #expect(samples.last?.second == 299)
+            #expect(samples.first?.second ?? 0 > 0, "nothing was deleted meanwhile")
         }
 
         @Test func `a plot has the unit of the latest value`() async throws {

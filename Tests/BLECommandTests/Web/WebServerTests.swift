@@ -105,27 +105,34 @@
             #expect(try await self.server().answer(Self.request("/history")).statusCode == .notFound)
         }
 
-        @Test func `of too many connections that wait, one is refused, and its end is the room of another`()
+        @Test func `of too many connections, the last one is refused, and the end of one is the room of another`()
             async throws
         {
             let waits = SocketWaits {}
             try await waits.prepare()
-            var descriptors: [Int32] = [0, 0]
-            #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &descriptors) == 0)
-            defer { for descriptor in descriptors { close(descriptor) } }
-            let socket = FlyingSocks.Socket(file: .init(rawValue: descriptors[0]))
-            await withTaskGroup(of: Bool.self) { group in
-                func wait() {
-                    group.addTask { (try? await waits.suspendSocket(socket, untilReadyFor: .read)) != nil }
-                }
-                for _ in 0...SocketWaits.connectionLimit { wait() }
-                #expect(await group.next() == false)
-                // The others end when there is something to read.
-                #expect(write(descriptors[1], "x", 1) == 1)
-                while let isReady = await group.next() { #expect(isReady) }
-                wait()
-                #expect(await group.next() == true)
+            // Each can be written to at once.
+            func makeSocket() throws -> FlyingSocks.Socket {
+                let socket = try FlyingSocks.Socket(domain: AF_UNIX, type: .datagram)
+                try socket.setFlags(.nonBlocking)
+                return socket
             }
+            func canWait(_ socket: FlyingSocks.Socket) async -> Bool {
+                (try? await waits.suspendSocket(socket, untilReadyFor: .write)) != nil
+            }
+            var sockets: [FlyingSocks.Socket] = []
+            defer { for socket in sockets { try? socket.close() } }
+            for _ in 0..<SocketWaits.connectionLimit {
+                sockets.append(try makeSocket())
+                #expect(await canWait(sockets[sockets.count - 1]))
+            }
+            let further = try makeSocket()
+            #expect(await !canWait(further))
+            // Those that were there go on, whatever they wait for.
+            #expect(await canWait(sockets[0]))
+            try sockets.removeLast().close()
+            #expect(await canWait(further))
+            #expect(await !canWait(try makeSocket()))
+            sockets.append(further)
         }
 
         @Test func `a page learns what it may do, but not the token`() async throws {

@@ -12,7 +12,9 @@ import base64
 import contextlib
 import itertools
 import json
+import os
 import pathlib
+import signal
 import sys
 import tempfile
 import urllib.request
@@ -90,7 +92,7 @@ async def open_page(chromium: str, folder: pathlib.Path) -> AsyncIterator[Page]:
         browser = await asyncio.create_subprocess_exec(
             chromium, '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
             '--disable-background-networking', '--remote-debugging-port=0', f'--user-data-dir={profile}', 'about:blank',
-            stderr=asyncio.subprocess.DEVNULL)
+            stderr=asyncio.subprocess.DEVNULL, start_new_session=True)
         try:
             port = pathlib.Path(profile, 'DevToolsActivePort')
             while not port.exists() or not port.read_text():
@@ -105,7 +107,9 @@ async def open_page(chromium: str, folder: pathlib.Path) -> AsyncIterator[Page]:
                 yield page
                 page.receiving.cancel()
         finally:
-            browser.kill()
+            # The program is a script, which has started the browser and its processes.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(browser.pid, signal.SIGKILL)
             await browser.wait()
 
 

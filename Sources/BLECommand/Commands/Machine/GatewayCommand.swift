@@ -99,6 +99,13 @@
             if let file = configuration.history?.file, let mistake = try await HistoryFile.mistake(in: file) {
                 throw ValidationError("\(config): history.file: \(mistake)")
             }
+            #if DeviceCommands
+                for device in configuration.devices {
+                    if let mistake = await device.messages?.mistakeInKeys() {
+                        throw ValidationError("\(config): devices.\(device.key.excerpt).messages.keys: \(mistake)")
+                    }
+                }
+            #endif
             let devices = configuration.devices.count
             print("\(config): \(devices) device\(devices == 1 ? "" : "s")")
         }

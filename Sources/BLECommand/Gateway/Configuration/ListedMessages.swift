@@ -1,6 +1,7 @@
 #if DeviceCommands
     import BLE
     import BLEFeatures
+    import Synchronization
 
     /// How a gateway sends messages to a listed device that has a protocol of its own; see Docs/Features.md.
     struct ListedMessages: Sendable {
@@ -12,10 +13,35 @@
         let serial: String
         /// The file with pairing keys, which is that of `ble devices`. Nil if the device is not paired.
         let keys: String?
+        private let open = OpenSession()
+
+        /// Creates what the list says.
+        init(kind: Devices.Configuration, commands: [String: MessageCommand], serial: String, keys: String?) {
+            (self.kind, self.commands, self.serial, self.keys) = (kind, commands, serial, keys)
+        }
+
+        /// The session of the link, if one was made. It has the keys of the link, and knows which replies may be late.
+        private final class OpenSession: Sendable {
+            private let session = Mutex<MessageSession?>(nil)
+
+            func get(_ peripheral: Peripheral, _ make: () -> MessageSession) async -> MessageSession {
+                if let session = session.withLock({ $0 }), session.peripheral == peripheral, await !session.isClosed {
+                    return session
+                }
+                let made = make()
+                session.withLock { $0 = made }
+                return made
+            }
+        }
 
         /// Returns a command by its name, or by its number: `0201` is command 02 in namespace 01.
         func command(_ text: String) throws(BLEError) -> MessageCommand {
-            if let command = commands[text] ?? Self.number(text) { return command }
+            if let command = commands[text] ?? Self.number(text) {
+                guard command != kind.encryption?.command else {
+                    throw BLEError(.invalidArgument, "\(command) exchanges keys", isRetryable: false)
+                }
+                return command
+            }
             let meant = Suggestion.nearest(to: text, in: commands.keys.sorted())
             throw BLEError(
                 .invalidArgument, "no message is named “\(text.excerpt)”", isRetryable: false,
@@ -27,20 +53,34 @@
             return MessageCommand(command: bytes[0], namespace: bytes[1])
         }
 
-        /// Sends a request on a link, and returns what the result contains besides `ok` and the id.
-        func send(_ request: Message, to peripheral: Peripheral) async throws(BLEError) -> [String: JSON] {
-            let storage: any DeviceStorage = keys.map { FileDeviceStorage(path: $0) } ?? MemoryDeviceStorage()
-            let session = MessageSession(peripheral, kind: kind, serial: serial, storage: storage)
-            let result: Result<Message, BLEError>
-            do throws(BLEError) {
-                try await session.start()
-                result = .success(try await session.send(request))
-            } catch {
-                result = .failure(error)
+        /// Sends a request on a link, and returns what the result contains besides `ok` and the id. One at a time.
+        ///
+        /// - Parameter isEncrypted: nil for an encrypted one if there is a key.
+        func send(
+            _ name: String, _ payload: [UInt8], isEncrypted: Bool?, to peripheral: Peripheral
+        ) async throws(BLEError) -> [String: JSON] {
+            let request = Message(
+                try command(name), isEncrypted: isEncrypted ?? (keys != nil), payload: payload)
+            let session = await open.get(peripheral) {
+                MessageSession(peripheral, kind: kind, serial: serial, storage: storage)
             }
-            await session.close()
-            let reply = try result.get()
+            let reply = try await session.send(request)
             return ["payload": .hex(reply.payload), "encrypted": .bool(reply.isEncrypted)]
+        }
+
+        private var storage: any DeviceStorage {
+            keys.map { FileDeviceStorage(path: $0) } ?? MemoryDeviceStorage()
+        }
+
+        /// Returns what is wrong with the file of keys.
+        func mistakeInKeys() async -> String? {
+            guard let keys else { return nil }
+            do throws(BLEError) {
+                guard try await storage.device(serial)?.key == nil else { return nil }
+                return "\(keys.harmless) has no key of \(serial)"
+            } catch {
+                return error.message
+            }
         }
     }
 

@@ -17,6 +17,8 @@
         /// What is too old is deleted at most so many times as fast as it was recorded: a clock that is wrong for an
         /// hour costs ten hours.
         private static let deletionPace: Int64 = 10
+        /// How long a plot may take: what asks for it waits 8 s.
+        private static let plotPatience: Duration = .seconds(6)
         /// The maximum number of plots that are read at the same time.
         private static let plotLimit = 2
         /// The maximum number of points of a plot.
@@ -144,7 +146,8 @@
 
         /// Returns the time before which samples are to be deleted.
         private func beginDeletion(_ file: HistoryFile, at time: Duration) async throws -> Int64 {
-            let pause = lastTidying.map { time - $0 } ?? Self.tidyPause
+            // Nothing at first: a program that is started again and again is no faster.
+            let pause = min(time - (lastTidying ?? time), Self.tidyPause)
             lastTidying = time
             guard let span = try await file.span() else { return 0 }
             if span.upperBound > second + 86_400, !isFutureTold {
@@ -185,9 +188,15 @@
             do {
                 // A plot must not wait for what is written, nor the other way round.
                 let file = try await HistoryFile.open(configuration.file, for: .reading)
-                return try await file.points(device: device, field: field, in: start...end, limit: Self.pointLimit)
+                return try await file.points(
+                    device: device, field: field, in: start...end, limit: Self.pointLimit,
+                    deadline: .now + Self.plotPatience)
             } catch is CancellationError {
                 throw .cancelled
+            } catch let error as BLEError {
+                throw error
+            } catch HistoryFile.Refusal.isEmpty {
+                return HistoryPoints()
             } catch {
                 throw BLEError(.recordingFailed, "the history \(HistoryFile.reason(error))")
             }

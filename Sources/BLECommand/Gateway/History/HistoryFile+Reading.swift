@@ -1,4 +1,5 @@
 #if Gateway
+    import BLE
     import GRDB
 
     /// A value of a device over time, for a plot.
@@ -96,9 +97,12 @@
         /// Returns the numbers of a field in a time, as at most `limit` points, and one.
         ///
         /// If a field of that name has had several units, those of the latest one.
-        func points(device: String, field: String, in time: ClosedRange<Int64>, limit: Int64) async throws
-            -> HistoryPoints
-        {
+        ///
+        /// - Parameter deadline: when reading gives up. Throws `timedOut` then.
+        func points(
+            device: String, field: String, in time: ClosedRange<Int64>, limit: Int64,
+            deadline: ContinuousClock.Instant? = nil
+        ) async throws -> HistoryPoints {
             guard let field = try await fieldOfPlot(device: device, field: field) else { return HistoryPoints() }
             let width = max((time.upperBound - time.lowerBound + limit) / limit, 1)
             var points: [HistoryPoints.Interval] = []
@@ -106,6 +110,9 @@
             let end = Self.position(of: time.upperBound + 1)
             while let start = position, start < end {
                 try Task.checkCancellation()
+                if let deadline, deadline < .now {
+                    throw BLEError(.timedOut, "the history of so many hours takes too long to read")
+                }
                 let page = try await intervals(of: field.id, in: start..<end, width: width)
                 for interval in page.intervals {
                     // A page may end within an interval.

@@ -62,8 +62,12 @@ export class LatestRequest {
     const [answer, error] = await this.ask(asked).then((answer) => [answer], (error) => [null, error]);
     if (asked !== this.#choice) return;
     this.#choice = null;
-    if (error) this.fail(error);
-    else this.show(asked, answer);
+    if (error) return this.fail(error);
+    try {
+      this.show(asked, answer);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 }
 

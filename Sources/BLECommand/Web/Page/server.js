@@ -43,6 +43,8 @@ export function connectionProblem() {
   return `The server does not answer. Nothing received since ${since}. Trying again.`;
 }
 
+const shortText = (text) => text.trim().slice(0, 200);
+
 /** Returns what is at a path. Throws an error with a text for people. */
 async function request(path, headers = {}, period = 8000) {
   let response;
@@ -53,7 +55,10 @@ async function request(path, headers = {}, period = 8000) {
     throw new Error("The server does not answer.");
   }
   heard();
-  if (!response.ok) throw new Error(`The server refused the request (${response.status}).`);
+  if (!response.ok) {
+    const reason = shortText(await response.text().catch(() => ""));
+    throw new Error(`The server refused the request (${response.status}${reason && `: ${reason}`}).`);
+  }
   return response;
 }
 
