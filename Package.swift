@@ -94,6 +94,9 @@ let package = Package(
             ["BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEFeatures", "BLEProfiles", "BLESimulation"],
             "Robot/Sources"),
 
+        // A peripheral for several centrals.
+        .example("CoffeeMachine", ["BLE"], "CoffeeMachine/Sources"),
+
         // Tests, and what they share.
         .support("BLETestSupport", ["BLE", "BLESimulation", "BLETesting", "Waiting", .log]),
         .tests("WaitingTests", ["BLETestSupport", "Waiting"]),
@@ -125,6 +128,9 @@ let package = Package(
             name: "SmartLockTests",
             dependencies: ["SmartLock", "BLE", "BLEFeatures", "BLESimulation", "BLETesting"],
             path: "Docs/Examples/SmartLock/Tests", packageAccess: false, swiftSettings: .strict),
+        .testTarget(
+            name: "CoffeeMachineTests", dependencies: ["CoffeeMachine", "BLE", "BLESimulation", "BLETesting"],
+            path: "Docs/Examples/CoffeeMachine/Tests", packageAccess: false, swiftSettings: .strict),
         .testTarget(
             name: "FleetTests", dependencies: ["BLE", "BLESimulation", "BLETesting"],
             path: "Docs/Examples/Fleet/Tests", packageAccess: false, swiftSettings: .strict),

@@ -58,14 +58,20 @@ extension CharacteristicDefinition {
     ///
     /// The write of a request is answered at once, and the procedure runs afterwards, until its result is indicated or
     /// the central unsubscribes, which cancels it. Meanwhile, further requests of the central are rejected with
-    /// ``ATTError/procedureInProgress``; if the system does not tell subscribers apart, those of any central. Without a
-    /// subscription, they are rejected with ``ATTError/improperlyConfigured``, and an empty one with
-    /// ``ATTError/invalidAttributeValueLength``.
+    /// ``ATTError/procedureInProgress``. Without a subscription, they are rejected with
+    /// ``ATTError/improperlyConfigured``, and an empty one with ``ATTError/invalidAttributeValueLength``. Each central
+    /// has its own procedure; what they share, such as a machine, is the matter of `perform`.
+    ///
+    /// If the system does not tell subscribers apart, there is one procedure for all centrals, all of them get its
+    /// result, and a central that has not subscribed is answered like the others.
+    ///
+    /// The definition is for one place: if two devices or hosts had it, it would mix up their subscribers.
     ///
     /// - Parameters:
     ///   - responseOpcode: the first byte of every answer.
-    ///   - failure: the result that is indicated when `perform` throws.
-    ///   - perform: carries out a request.
+    ///   - failure: the result that is indicated when `perform` throws, unless it throws a ``ControlPointError``.
+    ///   - perform: carries out a request. A procedure that takes longer than the 30 s that centrals usually wait returns
+    ///     when it is accepted, and goes on elsewhere, which is also how another request can stop it.
     public static func controlPoint<Result: ControlPointResult>(
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open, responseOpcode: UInt8, failure: Result,
         perform: @escaping @Sendable (_ request: ControlPointRequest) async throws -> ControlPointAnswer<Result>
@@ -84,21 +90,26 @@ extension CharacteristicDefinition {
                 let procedures = ControlPointProcedures()
                 let number = subscribers.add(procedures, of: notifier.central)
                 defer { subscribers.remove(notifier.central, number) }
-                try await withThrowingDiscardingTaskGroup { group in
-                    for try await request in procedures.requests {
-                        let answer: ControlPointAnswer<Result>
-                        do {
-                            answer = try await perform(request)
-                        } catch {
-                            answer = .result(failure)
-                        }
-                        try Task.checkCancellation()
-                        // Before the answer, because the central may send its next request as soon as it has it.
-                        procedures.end()
-                        await notifier.notify(
-                            [responseOpcode, request.opcode, answer.result.rawValue] + answer.parameter)
-                        if let work = answer.work { group.addTask { try await work(notifier) } }
+                for try await request in procedures.requests {
+                    let answer: ControlPointAnswer<Result>
+                    do {
+                        answer = try await perform(request)
+                    } catch let error as ControlPointError<Result> {
+                        answer = .result(error.result, error.parameter)
+                    } catch {
+                        answer = .result(failure)
                     }
+                    try Task.checkCancellation()
+                    // Before the answer, because the central may send its next request as soon as it has it.
+                    if answer.work == nil { procedures.end() }
+                    await notifier.notify([responseOpcode, request.opcode, answer.result.rawValue] + answer.parameter)
+                    guard let work = answer.work else { continue }
+                    do {
+                        try await work(notifier)
+                    } catch  where notifier.central == nil && !Task.isCancelled {
+                        // The other centrals keep their control point.
+                    }
+                    procedures.end()
                 }
             })
     }
@@ -125,13 +136,14 @@ public struct ControlPointAnswer<Result: ControlPointResult>: Sendable {
     public let result: Result
     /// The bytes after the result code.
     public let parameter: [UInt8]
-    /// Runs after the answer was sent, until it returns or the central unsubscribes.
+    /// Runs after the answer was sent. The end of the subscription cancels it.
     let work: (@Sendable (Notifier) async throws -> Void)?
 
     /// The procedure was carried out.
     ///
-    /// - Parameter work: what follows the answer, such as sending results. Further requests are accepted meanwhile. An
-    ///   error ends the subscription, as one of ``CharacteristicDefinition/SubscriptionHandler`` does.
+    /// - Parameter work: what follows the answer, such as sending results. Further requests are rejected meanwhile. An
+    ///   error ends the subscription, as one of ``CharacteristicDefinition/SubscriptionHandler`` does, unless that is of
+    ///   several centrals that the system does not tell apart.
     public static func success(
         _ parameter: [UInt8] = [], then work: (@Sendable (_ notifier: Notifier) async throws -> Void)? = nil
     ) -> Self {

@@ -36,7 +36,7 @@ extension CharacteristicDefinition {
     }
 
     /// Creates a characteristic that sends typed values to its subscriber, and can be read: a read returns the value
-    /// that was sent last, to any subscriber, and `value` before. Otherwise like ``init(_:_:security:sending:)``.
+    /// that was sent last, to any subscriber of any place, and `value` before. Otherwise like ``init(_:_:security:sending:)``.
     ///
     /// Throws `invalidValue` if the value cannot be encoded.
     public init<Value>(
@@ -55,7 +55,8 @@ extension CharacteristicDefinition {
             onSubscribe: { notifier in
                 try await values(notifier) { value in
                     let bytes = try characteristic.coding.encode(value)
-                    last.bytes.withLock { $0 = bytes }
+                    try Task.checkCancellation()
+                    if bytes.count <= PeripheralHost.maximumLength { last.bytes.withLock { $0 = bytes } }
                     await notifier.notify(bytes)
                 }
             })

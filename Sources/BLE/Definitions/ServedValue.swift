@@ -11,7 +11,8 @@ internal import Synchronization
 /// ```
 ///
 /// It is the same whether a ``PeripheralHost`` serves the definition or a simulated radio runs it. Served at several
-/// places, it is one value.
+/// places, it is one value. Set it with ``set(_:)``: ``ServedPeripheral/setValue(_:of:)`` would send a value that nobody
+/// can read.
 public final class ServedValue<Value: Sendable>: Sendable {
     /// The characteristic.
     public let characteristic: Characteristic<Value>
@@ -41,12 +42,18 @@ public final class ServedValue<Value: Sendable>: Sendable {
         return bytes
     }
 
+    deinit {
+        var (readers, subscribers) = state.withLock { ($0.readers, $0.subscribers) }
+        readers.finish()
+        subscribers.finish()
+    }
+
     /// The value that was last set or written.
     public var value: Value { state.withLock { $0.value } }
 
     /// Sets the value, and sends it to all subscribers. Throws the errors of ``init(_:_:)``; then nothing has changed.
     ///
-    /// A subscriber that is slow misses the oldest of more than 64 values. One that does not fit a packet of a
+    /// A slow subscriber misses values, but not the last one; up to 128 wait for it. One that does not fit a packet of a
     /// subscriber's link is not sent to it.
     public func set(_ value: Value) throws(BLEError) {
         let bytes = try Self.encode(value, characteristic)
@@ -58,7 +65,8 @@ public final class ServedValue<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the value, and then each that is set or written. A slow reader misses the oldest of more than 64.
+    /// Returns the value, and then each that is set or written. A slow reader misses values, but not the last one; up to
+    /// 128 wait for it. The stream ends with this object.
     public func changes() -> BoundedStream<Value> {
         state.withLock { state in
             state.readers.add(capacity: 64, first: state.value) { [weak self] token in
@@ -91,6 +99,8 @@ public final class ServedValue<Value: Sendable>: Sendable {
         let canSubscribe = !properties.isDisjoint(with: [.notify, .indicate])
         let write: @Sendable (Value, AttributeRequest) async throws -> Void = { value, request in
             try await onWrite(value, request)
+            // What was rejected meanwhile, because it took too long or the link has ended, has no effect.
+            try Task.checkCancellation()
             try self.set(value)
         }
         let subscription: CharacteristicDefinition.SubscriptionHandler = { notifier in

@@ -30,35 +30,76 @@ package final class SignalWatch {
     }
 
     private let received = Received()
-    private var sources: [any DispatchSourceSignal] = []
 
     /// Watches from now on, and ignores the given signals. Until Dispatch has registered a source, its signal ends the
     /// process. If it was ignored until then, it could be lost.
     package init(_ signals: Set<ProgramSignal>, ignoring ignored: Set<ProgramSignal> = []) async {
-        for signal in signals where !Self.isIgnored(signal.number) {
-            let number = signal.number
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { [received] in
-                if !ignored.contains(signal) { Self.receive(number, received) }
-            }
-            await withCheckedContinuation { registered in
-                source.setRegistrationHandler { registered.resume() }
-                source.resume()
-            }
-            sources.append(source)
+        for signal in signals {
+            let (id, received) = (ObjectIdentifier(received), received)
+            await Self.add(id, signal.number) { if !ignored.contains(signal) { Self.receive(signal.number, received) } }
         }
     }
 
     deinit {
         received.state.withLock { $0.isOver = true }
-        for source in sources { source.cancel() }
+        let id = ObjectIdentifier(received)
+        Self.watched.withLock { watched in
+            for number in watched.keys { watched[number]?.watchers[id] = nil }
+        }
     }
 
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        sigaction(number, nil, &action)
+    // MARK: The signals of the process
+
+    /// A signal that is, or was, watched. Dispatch does not give it back: its source stays, and without a watch does
+    /// what the signal did before.
+    private struct Watched {
+        let before: sigaction
+        var watchers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    }
+
+    private static let watched = Mutex<[Int32: Watched]>([:])
+
+    private static func add(_ id: ObjectIdentifier, _ number: Int32, _ watcher: @escaping @Sendable () -> Void) async {
+        let isNew = watched.withLock { watched -> Bool in
+            if watched[number] != nil {
+                watched[number]?.watchers[id] = watcher
+                return false
+            }
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            guard !isIgnored(action) else { return false }
+            watched[number] = Watched(before: action, watchers: [id: watcher])
+            return true
+        }
+        guard isNew else { return }
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        // The handler keeps the source.
+        source.setEventHandler { withExtendedLifetime(source) { came(number) } }
+        await withCheckedContinuation { registered in
+            source.setRegistrationHandler { registered.resume() }
+            source.resume()
+        }
+        #if canImport(Darwin)
+            // There, a source only observes.
+            Darwin.signal(number, SIG_IGN)
+        #endif
+    }
+
+    private static func came(_ number: Int32) {
+        let watchers = watched.withLock { watched in
+            let watchers = watched[number]?.watchers ?? [:]
+            if watchers.isEmpty, var before = watched[number]?.before { sigaction(number, &before, nil) }
+            return watchers
+        }
+        for watcher in watchers.values { watcher() }
+        if watchers.isEmpty { kill(getpid(), number) }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
         #if canImport(Darwin)
             let handler = action.__sigaction_u.__sa_handler
+        #elseif canImport(Musl)
+            let handler = action.__sa_handler.sa_handler
         #else
             let handler = action.__sigaction_handler.sa_handler
         #endif

@@ -165,6 +165,8 @@
                 Task {
                     while !Task.isCancelled {
                         _ = try? await history.points(device: "c47c8d000001", field: "temperature", hours: 1)
+                        // A refusal comes at once, and others need the thread.
+                        try? await ContinuousClock().sleep(for: .milliseconds(10))
                     }
                 }
             }
@@ -173,6 +175,7 @@
                 do throws(BLEError) {
                     _ = try await history.points(device: "c47c8d000001", field: "temperature", hours: 1)
                 } catch { codes.insert(error.code) }
+                try await ContinuousClock().sleep(for: .milliseconds(10))
             }
             try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
             for task in held { task.cancel() }

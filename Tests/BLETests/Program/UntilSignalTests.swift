@@ -46,6 +46,18 @@ import Testing
         #expect(await runProgram(until: []) {} == nil)
     }
 
+    @Test func `of two watches, each learns of a signal, and one goes on when the other has ended`() async throws {
+        let signal = try await untilSignal([.terminate]) {
+            #expect(try await untilSignal([.terminate]) {} == nil)
+            let inner = try await untilSignal([.terminate]) {
+                #expect(kill(getpid(), SIGTERM) == 0)
+                try await ContinuousClock().sleep(for: .seconds(86_400))
+            }
+            #expect(inner == .terminate)
+        }
+        #expect(signal == .terminate)
+    }
+
     @Test func `an error that is no cancellation is thrown after a signal, too`() async throws {
         await #expect(throws: Stop.self) {
             try await untilSignal([.terminate]) {

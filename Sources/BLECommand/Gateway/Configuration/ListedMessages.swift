@@ -25,7 +25,9 @@
             private let session = Mutex<MessageSession?>(nil)
 
             func get(_ peripheral: Peripheral, _ make: () -> MessageSession) async -> MessageSession {
-                if let session = session.withLock({ $0 }), session.peripheral == peripheral, await !session.isClosed {
+                if let session = session.withLock({ $0 }), session.peripheral.central === peripheral.central,
+                    await !session.isClosed
+                {
                     return session
                 }
                 let made = make()
@@ -113,6 +115,9 @@
             let keys = try object["keys"].map(text)
             guard (keys == nil) == (serial == nil) else {
                 throw entry.mistake("keys and serial are given together: the serial number names the key")
+            }
+            guard keys == nil || kind.encryption != nil else {
+                throw entry.mistake("keys need an encryption in the protocol")
             }
             return ListedMessages(kind: kind, commands: commands, serial: serial ?? "000000000000", keys: keys)
         }

@@ -148,8 +148,9 @@
         private func beginDeletion(_ file: HistoryFile, at time: Duration) async throws -> Int64 {
             // Nothing at first: a program that is started again and again is no faster.
             let pause = min(time - (lastTidying ?? time), Self.tidyPause)
+            let span = try await file.span()
             lastTidying = time
-            guard let span = try await file.span() else { return 0 }
+            guard let span else { return 0 }
             if span.upperBound > second + 86_400, !isFutureTold {
                 isFutureTold = true
                 let latest = Output.time(Date(timeIntervalSince1970: Double(span.upperBound)))
@@ -185,12 +186,13 @@
             guard FileManager.default.fileExists(atPath: configuration.file) else { return HistoryPoints() }
             let end = second
             let start = end - Int64(min(max(hours, 0), configuration.days * 24)) * 3600
+            let deadline = ContinuousClock.now + Self.plotPatience
             do {
                 // A plot must not wait for what is written, nor the other way round.
                 let file = try await HistoryFile.open(configuration.file, for: .reading)
                 return try await file.points(
                     device: device, field: field, in: start...end, limit: Self.pointLimit,
-                    deadline: .now + Self.plotPatience)
+                    deadline: deadline)
             } catch is CancellationError {
                 throw .cancelled
             } catch let error as BLEError {
