@@ -70,8 +70,8 @@ extension CharacteristicDefinition {
     /// - Parameters:
     ///   - responseOpcode: the first byte of every answer.
     ///   - failure: the result that is indicated when `perform` throws, unless it throws a ``ControlPointError``.
-    ///   - perform: carries out a request. A procedure that takes longer than the 30 s that centrals usually wait returns
-    ///     when it is accepted, and goes on elsewhere, which is also how another request can stop it.
+    ///   - perform: carries out a request. A procedure that takes longer than the 30 s that centrals usually wait
+    ///     returns when it is accepted, and goes on elsewhere, which is also how another request can stop it.
     public static func controlPoint<Result: ControlPointResult>(
         _ characteristic: BluetoothUUID, security: AttributeSecurity = .open, responseOpcode: UInt8, failure: Result,
         perform: @escaping @Sendable (_ request: ControlPointRequest) async throws -> ControlPointAnswer<Result>
@@ -142,8 +142,8 @@ public struct ControlPointAnswer<Result: ControlPointResult>: Sendable {
     /// The procedure was carried out.
     ///
     /// - Parameter work: what follows the answer, such as sending results. Further requests are rejected meanwhile. An
-    ///   error ends the subscription, as one of ``CharacteristicDefinition/SubscriptionHandler`` does, unless that is of
-    ///   several centrals that the system does not tell apart.
+    ///   error ends the subscription, as one of ``CharacteristicDefinition/SubscriptionHandler`` does, unless several
+    ///   centrals have it that the system does not tell apart.
     public static func success(
         _ parameter: [UInt8] = [], then work: (@Sendable (_ notifier: Notifier) async throws -> Void)? = nil
     ) -> Self {

@@ -36,7 +36,8 @@ extension CharacteristicDefinition {
     }
 
     /// Creates a characteristic that sends typed values to its subscriber, and can be read: a read returns the value
-    /// that was sent last, to any subscriber of any place, and `value` before. Otherwise like ``init(_:_:security:sending:)``.
+    /// that was sent last, to any subscriber of any place, and `value` before. Otherwise like
+    /// ``init(_:_:security:sending:)``.
     ///
     /// Throws `invalidValue` if the value cannot be encoded.
     public init<Value>(

@@ -11,8 +11,8 @@ internal import Synchronization
 /// ```
 ///
 /// It is the same whether a ``PeripheralHost`` serves the definition or a simulated radio runs it. Served at several
-/// places, it is one value. Set it with ``set(_:)``: ``ServedPeripheral/setValue(_:of:)`` would send a value that nobody
-/// can read.
+/// places, it is one value. Set it with ``set(_:)``: ``ServedPeripheral/setValue(_:of:)`` would send a value that
+/// nobody can read.
 public final class ServedValue<Value: Sendable>: Sendable {
     /// The characteristic.
     public let characteristic: Characteristic<Value>
@@ -53,8 +53,8 @@ public final class ServedValue<Value: Sendable>: Sendable {
 
     /// Sets the value, and sends it to all subscribers. Throws the errors of ``init(_:_:)``; then nothing has changed.
     ///
-    /// A slow subscriber misses values, but not the last one; up to 128 wait for it. One that does not fit a packet of a
-    /// subscriber's link is not sent to it.
+    /// A slow subscriber misses values, but not the last one; up to 128 wait for it. One that does not fit a packet of
+    /// a subscriber's link is not sent to it.
     public func set(_ value: Value) throws(BLEError) {
         let bytes = try Self.encode(value, characteristic)
         state.withLock { state in
@@ -65,8 +65,8 @@ public final class ServedValue<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the value, and then each that is set or written. A slow reader misses values, but not the last one; up to
-    /// 128 wait for it. The stream ends with this object.
+    /// Returns the value, and then each that is set or written. A slow reader misses values, but not the last one; up
+    /// to 128 wait for it. The stream ends with this object.
     public func changes() -> BoundedStream<Value> {
         state.withLock { state in
             state.readers.add(capacity: 64, first: state.value) { [weak self] token in

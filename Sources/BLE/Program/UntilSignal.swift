@@ -9,10 +9,10 @@
 /// Runs `body` until it has ended, or until a signal asks the program to end.
 ///
 /// The first signal cancels `body`: each wait in it throws `cancelled`, and scopes such as
-/// ``withCentral(backend:configuration:waits:_:)`` end their links and registrations. A second SIGINT
-/// or SIGTERM of the same kind exits the process at once, with 128 and its number as status, and so does a body that has
-/// not ended after 30 s. A signal that was ignored when the program started, as by `nohup`, stays ignored. Afterwards,
-/// signals do again what they did before.
+/// ``withCentral(backend:configuration:waits:_:)`` end their links and registrations. A second SIGINT or SIGTERM of the
+/// same kind exits the process at once, with 128 and its number as status, and so does a body that has not ended after
+/// 30 s. A signal that was ignored when the program started, as by `nohup`, stays ignored. Afterwards, signals do again
+/// what they did before.
 ///
 /// ```swift
 /// try await untilSignal {
