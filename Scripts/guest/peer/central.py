@@ -200,10 +200,12 @@ class RemoteCentral:
         error" (seen with 5.82: 12 of 60 links).
         """
         device = self.device.random_address.to_string(False).replace(':', '_')
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(READY):
+        try:
+            async with asyncio.timeout(CONNECTING):
                 while any([await is_connected(f'/org/bluez/hci{number}/dev_{device}') for number in range(2)]):
                     await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise NoLink(f'after {CONNECTING} s, bluetoothd still says that the former link is up') from None
 
     def _on_disconnection(self, reason: int) -> None:
         self.connection = None
