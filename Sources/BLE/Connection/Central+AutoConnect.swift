@@ -21,24 +21,31 @@ extension Central {
     /// set for a peripheral does. Throws the errors of a scan; for those of single attempts, see ``unhandledErrors()``.
     /// Keeps the newest 64 unread peripherals.
     ///
+    /// ``AutoConnections/events`` has the attempts, their failures and the ends of links as well.
+    ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.
-    ///   - limit: the maximum number of links that are made this way and up at the same time, at least 1.
+    ///   - limit: the maximum number of links that are made this way and up at the same time, at least 1. When a link
+    ///     is lost, the strongest peripheral in range takes its place.
+    ///   - margin: at the limit, a peripheral that has been stronger than the weakest link by this much, in dB, for as
+    ///     long as `settling` takes its place. The strength of a link is that of the advertisements that its peripheral
+    ///     sends meanwhile; most send none, and their links are not replaced. By default, none is.
     ///   - settling: how long to listen for a stronger peripheral after the first was found.
     ///   - staleAfter: how long a peripheral may be silent before it is no longer a candidate. At least 1 s.
     public nonisolated func autoConnections(
         matching criteria: DiscoveryCriteria, minimumRSSI: Int = -80, limit: Int = 1,
+        replacingWeakerBy margin: Int? = nil,
         settling: Duration = .seconds(1), staleAfter: Duration = .seconds(8)
     ) -> AutoConnections {
         AutoConnections(
             connecting: AutoConnecting(
-                central: self, criteria: criteria, minimumRSSI: minimumRSSI, limit: limit, settling: settling,
-                staleAfter: staleAfter))
+                central: self, criteria: criteria, minimumRSSI: minimumRSSI, limit: limit, margin: margin,
+                settling: settling, staleAfter: staleAfter))
     }
 }
 
 /// The peripherals that a central connects to by itself; see
-/// ``Central/autoConnections(matching:minimumRSSI:limit:settling:staleAfter:)``.
+/// ``Central/autoConnections(matching:minimumRSSI:limit:replacingWeakerBy:settling:staleAfter:)``.
 public struct AutoConnections: AsyncSequence, Sendable {
     /// The type of element: a peripheral with a link.
     public typealias Element = Peripheral
@@ -46,6 +53,19 @@ public struct AutoConnections: AsyncSequence, Sendable {
     public typealias Failure = BLEError
 
     fileprivate let connecting: AutoConnecting
+
+    /// The same with everything that happens on the way, for all peripherals in one stream: attempts, failures, links
+    /// and their ends. Iterating starts it, independently of an iteration over the peripherals.
+    ///
+    /// ```swift
+    /// for try await (strap, event) in central.autoConnections(matching: .service(.heartRate), limit: 3).events {
+    ///     if case .disconnected(let error) = event { print("lost", strap, error) }
+    /// }
+    /// ```
+    ///
+    /// After `connectFailed`, `retryAfter` is the pause before this peripheral is a candidate again. Keeps the newest
+    /// 256 unread events.
+    public var events: AutoConnectionEvents { AutoConnectionEvents(connecting: connecting) }
 
     /// Creates an iterator. Its first `next()` starts the scan.
     public func makeAsyncIterator() -> Iterator { Iterator(connecting: connecting) }
@@ -65,8 +85,44 @@ public struct AutoConnections: AsyncSequence, Sendable {
         /// Returns the next peripheral, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Peripheral? {
             if Task.isCancelled { throw .cancelled }
-            if peripherals == nil { peripherals = connecting.start().makeAsyncIterator() }
+            if peripherals == nil {
+                peripherals =
+                    connecting.start(capacity: 64) { peripheral, event in
+                        if case .connected = event { peripheral } else { nil }
+                    }.makeAsyncIterator()
+            }
             return try await peripherals?.next(isolation: actor)
+        }
+    }
+}
+
+/// What happens to the peripherals that a central connects to by itself; see ``AutoConnections/events``.
+public struct AutoConnectionEvents: AsyncSequence, Sendable {
+    /// The type of element: a peripheral, and what has happened.
+    public typealias Element = (peripheral: Peripheral, event: ConnectionEvent)
+    /// The type of error that iteration throws.
+    public typealias Failure = BLEError
+
+    fileprivate let connecting: AutoConnecting
+
+    /// Creates an iterator. Its first `next()` starts the scan.
+    public func makeAsyncIterator() -> Iterator { Iterator(connecting: connecting) }
+
+    /// An iterator over the events.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let connecting: AutoConnecting
+        private var events: BoundedStream<Element>.Iterator?
+
+        fileprivate init(connecting: AutoConnecting) { self.connecting = connecting }
+
+        /// Returns the next event.
+        public mutating func next() async throws(BLEError) -> Element? { try await next(isolation: #isolation) }
+
+        /// Returns the next event, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> Element? {
+            if Task.isCancelled { throw .cancelled }
+            if events == nil { events = connecting.start(capacity: 256) { ($0, $1) }.makeAsyncIterator() }
+            return try await events?.next(isolation: actor)
         }
     }
 }
@@ -106,7 +162,16 @@ extension Central {
             if connectionState(id) == .connected { run.linkUp(id) }
         } catch {
             report(unhandled: error, while: "connecting automatically", of: id)
-            run.attemptFailed(id, now: elapsed())
+            run.attemptFailed(id, error, now: elapsed())
+        }
+    }
+
+    /// Ends a link that a stronger one replaces.
+    fileprivate func leave(_ id: Peripheral.ID) async {
+        do throws(BLEError) {
+            try await disconnect(id)
+        } catch {
+            report(unhandled: error, while: "replacing a link", of: id)
         }
     }
 }
@@ -117,31 +182,35 @@ struct AutoConnecting: Sendable {
     fileprivate let criteria: DiscoveryCriteria
     fileprivate let minimumRSSI: Int
     fileprivate let limit: Int
+    fileprivate let margin: Int?
     fileprivate let settling: Duration
     fileprivate let staleAfter: Duration
 
-    /// A run: the decisions, the peripherals to report, and a signal that there may be a new decision.
+    /// A run: the decisions, what is told of them, and a signal that there may be a new decision.
     final class Run: Sendable {
-        private let connector: Mutex<AutoConnector>
+        private let connector: Mutex<AutoConnector<Peripheral.ID>>
         private let central: Central
-        private let producer: BoundedStream<Peripheral>.Producer
+        private let tell: @Sendable (Peripheral, ConnectionEvent) -> Void
         let signals: BoundedStream<Void>
         private let signal: BoundedStream<Void>.Producer
 
-        init(_ connector: AutoConnector, _ central: Central, _ producer: BoundedStream<Peripheral>.Producer) {
+        init(
+            _ connector: AutoConnector<Peripheral.ID>, _ central: Central,
+            tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void
+        ) {
             self.connector = Mutex(connector)
-            (self.central, self.producer) = (central, producer)
+            (self.central, self.tell) = (central, tell)
             (signals, signal) = BoundedStream.make(policy: .dropOldest(capacity: 1))
         }
 
-        func next(now: Duration) -> AutoConnector.Step { connector.withLock { $0.next(now: now) } }
+        func next(now: Duration) -> AutoConnector<Peripheral.ID>.Step {
+            let step = connector.withLock { $0.next(now: now) }
+            if case .connect(let id) = step { tell(central.peripheral(id), .connecting) }
+            return step
+        }
 
-        /// Records a peripheral in range. Only a new one can change the next step before its time.
         func found(_ discovery: Discovery) {
-            let isNew = connector.withLock {
-                $0.found(discovery.peripheral.id, rssi: discovery.advertisement.rssi)
-            }
-            if isNew { wake() }
+            if connector.withLock({ $0.found(discovery.peripheral.id, rssi: discovery.advertisement.rssi) }) { wake() }
         }
 
         func take(_ event: DiscoveryEvent) {
@@ -155,25 +224,36 @@ struct AutoConnecting: Sendable {
         }
 
         /// Records what a connection has decided, as far as it concerns the link.
-        func take(_ action: ConnectionMachine.Action, of id: Peripheral.ID) {
+        ///
+        /// - Parameter error: why the link has ended, if it has.
+        func take(_ action: ConnectionMachine.Action, of id: Peripheral.ID, _ error: BLEError?) {
             switch action {
             case .publish(.connected): linkUp(id)
-            case .tell(.linkEnded): decide { $0.linkEnded(id, isRequested: false) }
-            case .tell(.endedHere), .tell(.disconnectFailed): decide { $0.linkEnded(id, isRequested: true) }
+            case .tell(.linkEnded): linkEnded(id, isRequested: false, error)
+            case .tell(.endedHere), .tell(.disconnectFailed): linkEnded(id, isRequested: true, error)
             case .fail(_, .cancelledByDisconnect): decide { $0.attemptCancelled(id) }
             default: break
             }
         }
 
         func linkUp(_ id: Peripheral.ID) {
-            if decide({ $0.linkUp(id) }) { producer.yield(central.peripheral(id)) }
+            if decide({ $0.linkUp(id) }) { tell(central.peripheral(id), .connected) }
+        }
+
+        private func linkEnded(_ id: Peripheral.ID, isRequested: Bool, _ error: BLEError?) {
+            guard decide({ $0.linkEnded(id, isRequested: isRequested) }) else { return }
+            let error = error ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
+            tell(central.peripheral(id), .disconnected(error))
         }
 
         func adapterChanged(isOn: Bool) { decide { $0.adapterChanged(isOn: isOn) } }
 
-        func attemptFailed(_ id: Peripheral.ID, now: Duration) { decide { $0.attemptFailed(id, now: now) } }
+        func attemptFailed(_ id: Peripheral.ID, _ error: BLEError, now: Duration) {
+            let pause = decide { $0.attemptFailed(id, now: now) }
+            tell(central.peripheral(id), .connectFailed(error, retryAfter: pause))
+        }
 
-        private func decide<Result: Sendable>(_ event: (inout AutoConnector) -> Result) -> Result {
+        private func decide<Result: Sendable>(_ event: (inout AutoConnector<Peripheral.ID>) -> Result) -> Result {
             defer { wake() }
             return connector.withLock { event(&$0) }
         }
@@ -183,25 +263,31 @@ struct AutoConnecting: Sendable {
     }
 
     /// Starts a run. It ends when its stream is no longer read.
-    func start() -> BoundedStream<Peripheral> {
+    ///
+    /// - Parameters:
+    ///   - capacity: the maximum number of unread elements.
+    ///   - element: returns what is told of an event, nil if nothing.
+    func start<Element: Sendable>(
+        capacity: Int, _ element: @escaping @Sendable (Peripheral, ConnectionEvent) -> Element?
+    ) -> BoundedStream<Element> {
         let running = Outcome<Task<Void, Never>>()
-        let (peripherals, producer) = BoundedStream.make(of: Peripheral.self, policy: .dropOldest(capacity: 64)) {
+        let (elements, producer) = BoundedStream.make(of: Element.self, policy: .dropOldest(capacity: capacity)) {
             Task { try? await running.wait().cancel() }
         }
         let task = Task(executorPreference: central.taskExecutor) {
             do throws(BLEError) {
-                try await run(producer)
+                try await run { if let element = element($0, $1) { producer.yield(element) } }
                 producer.finish()
             } catch {
                 producer.finish(throwing: error)
             }
         }
         running.deliver(.success(task))
-        return peripherals
+        return elements
     }
 
-    private func run(_ producer: BoundedStream<Peripheral>.Producer) async throws(BLEError) {
-        let run = Run(AutoConnector(limit: limit, settling: settling), central, producer)
+    private func run(tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void) async throws(BLEError) {
+        let run = Run(AutoConnector(limit: limit, replacing: margin, settling: settling), central, tell: tell)
         let token = await central.token()
         let result = await withDiscardingTaskGroup { group -> Result<Void, BLEError> in
             let result: Result<Void, BLEError>
@@ -226,6 +312,7 @@ struct AutoConnecting: Sendable {
                             run.wake()
                         }
                     case .connect(let id): group.addTask { await central.connect(id, for: run) }
+                    case .replace(let id): group.addTask { await central.leave(id) }
                     }
                 }
                 result = .success(())

@@ -96,7 +96,7 @@ extension Central {
 
     private func carryOut(_ action: ConnectionMachine.Action, for link: Link, isCall: Bool) {
         let id = link.id
-        for run in autoConnecting.values { run.take(action, of: id) }
+        for run in autoConnecting.values { run.take(action, of: id, link.error) }
         switch action {
         case .publish(let state):
             logger.debug("connection", metadata: ["peripheral": "\(id)", "state": "\(state)"])

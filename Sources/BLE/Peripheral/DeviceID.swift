@@ -42,6 +42,11 @@ public struct DeviceID: RawRepresentable, Hashable, Codable, Sendable {
     }
 }
 
+extension DeviceID: Comparable {
+    /// Whether the text of one id comes before that of the other, in the order of their code points.
+    public static func < (left: DeviceID, right: DeviceID) -> Bool { left.rawValue < right.rawValue }
+}
+
 extension DeviceID: ExpressibleByStringLiteral, CustomStringConvertible {
     /// Creates an id from its text; see ``init(rawValue:)``.
     public init(stringLiteral text: String) { self.init(rawValue: text) }

@@ -23,6 +23,18 @@ import Testing
         }
     }
 
+    private func text(_ peripheral: Peripheral, _ event: ConnectionEvent) -> String {
+        let text =
+            switch event {
+            case .connecting: "connecting"
+            case .connected: "connected"
+            case .connectFailed(_, let pause): "connectFailed \(pause.map { "\($0)" } ?? "-")"
+            case .disconnected: "disconnected"
+            default: "\(event)"
+            }
+        return "\(peripheral.id) \(text)"
+    }
+
     /// Moves time past the pause for stronger peripherals.
     private func settle() async {
         await bench.clock.sleepers(2, for: .seconds(1))
@@ -167,6 +179,54 @@ import Testing
         await bench.backend.asked(.connect)
         await bench.backend.emit(.peripheralRemoved(bench.strap.id))
         await until { await bench.central.linkCount == 0 }
+        loop.cancel()
+    }
+
+    @Test func `attempts, failures, links and their ends are events of one stream`() async throws {
+        await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)))
+        let told = SharedValue<[String]>([])
+        let events = bench.central.autoConnections(matching: .any, limit: 2).events
+        let loop = Task {
+            for try await (peripheral, event) in events { told.change { $0.append(text(peripheral, event)) } }
+        }
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -50)
+        await settle()
+        try await told.until { $0.last == "strap connectFailed 0.5 seconds" }
+        await bench.clock.sleepers(for: .milliseconds(500))
+        bench.clock.advance(by: .milliseconds(500))
+        await settle()
+        try await told.until { $0.last == "strap connected" }
+        await hear(bench.lamp, -60)
+        await settle()
+        try await told.until { $0.last == "lamp connected" }
+        await bench.dropLink()
+        try await told.until { $0.last == "strap disconnected" }
+        #expect(
+            told.value == [
+                "strap connecting", "strap connectFailed 0.5 seconds", "strap connecting", "strap connected",
+                "lamp connecting", "lamp connected", "strap disconnected",
+            ])
+        loop.cancel()
+    }
+
+    @Test func `a stronger one takes the place of a link whose peripheral advertises`() async throws {
+        let told = SharedValue<[String]>([])
+        let events = bench.central.autoConnections(matching: .any, replacingWeakerBy: 10).events
+        let loop = Task {
+            for try await (peripheral, event) in events { told.change { $0.append(text(peripheral, event)) } }
+        }
+        await bench.backend.asked(.startDiscovery)
+        await hear(bench.strap, -70)
+        await settle()
+        try await told.until { $0.last == "strap connected" }
+        await hear(bench.strap, -70)
+        await hear(bench.lamp, -60)
+        await settle()
+        try await told.until { $0.last == "strap disconnected" }
+        await settle()
+        try await told.until { $0.last == "lamp connected" }
+        #expect(await bench.strap.connectionState == .disconnected)
         loop.cancel()
     }
 }
