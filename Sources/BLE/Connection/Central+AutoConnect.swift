@@ -1,6 +1,3 @@
-internal import Synchronization
-internal import Waiting
-
 extension Central {
     /// Connects to the peripherals in range that meet the criteria, strongest first, and reports each when its link is
     /// up and its services are discovered.
@@ -145,7 +142,7 @@ extension Central {
             into: Scanning.Sink {
                 run.take($0)
             } finish: {
-                run.finish($0)
+                run.loop.finish($0)
             }, tolerance: .zero)
     }
 
@@ -156,6 +153,7 @@ extension Central {
 
     /// Connects for a run. Only the run retries: the configuration's policy is not applied.
     fileprivate func connect(_ id: Peripheral.ID, for run: AutoConnecting.Run) async {
+        run.attemptBegins(id)
         do throws(BLEError) {
             try await connectToStay(id, timeout: nil, appliesPolicy: false)
             // The link may have been there before.
@@ -186,39 +184,28 @@ struct AutoConnecting: Sendable {
     fileprivate let settling: Duration
     fileprivate let staleAfter: Duration
 
-    /// A run: the decisions, what is told of them, and a signal that there may be a new decision.
+    /// A run: the decisions, and what is told of them.
     final class Run: Sendable {
-        private let connector: Mutex<AutoConnector<Peripheral.ID>>
+        fileprivate let loop: AutoConnectorLoop<Peripheral.ID>
         private let central: Central
         private let tell: @Sendable (Peripheral, ConnectionEvent) -> Void
-        let signals: BoundedStream<Void>
-        private let signal: BoundedStream<Void>.Producer
 
-        init(
+        fileprivate init(
             _ connector: AutoConnector<Peripheral.ID>, _ central: Central,
             tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void
         ) {
-            self.connector = Mutex(connector)
+            loop = AutoConnectorLoop(connector)
             (self.central, self.tell) = (central, tell)
-            (signals, signal) = BoundedStream.make(policy: .dropOldest(capacity: 1))
-        }
-
-        func next(now: Duration) -> AutoConnector<Peripheral.ID>.Step {
-            let step = connector.withLock { $0.next(now: now) }
-            if case .connect(let id) = step { tell(central.peripheral(id), .connecting) }
-            return step
         }
 
         func found(_ discovery: Discovery) {
-            if connector.withLock({ $0.found(discovery.peripheral.id, rssi: discovery.advertisement.rssi) }) { wake() }
+            loop.found(discovery.peripheral.id, rssi: discovery.advertisement.rssi)
         }
 
         func take(_ event: DiscoveryEvent) {
             switch event {
             case .found(let discovery), .updated(let discovery): found(discovery)
-            case .lost(let peripheral):
-                connector.withLock { $0.lost(peripheral.id) }
-                wake()
+            case .lost(let peripheral): loop.record { $0.lost(peripheral.id) }
             case .waiting: break
             }
         }
@@ -231,35 +218,29 @@ struct AutoConnecting: Sendable {
             case .publish(.connected): linkUp(id)
             case .tell(.linkEnded): linkEnded(id, isRequested: false, error)
             case .tell(.endedHere), .tell(.disconnectFailed): linkEnded(id, isRequested: true, error)
-            case .fail(_, .cancelledByDisconnect): decide { $0.attemptCancelled(id) }
+            case .fail(_, .cancelledByDisconnect): loop.record { $0.attemptCancelled(id) }
             default: break
             }
         }
 
         func linkUp(_ id: Peripheral.ID) {
-            if decide({ $0.linkUp(id) }) { tell(central.peripheral(id), .connected) }
+            if loop.record({ $0.linkUp(id) }) { tell(central.peripheral(id), .connected) }
         }
 
         private func linkEnded(_ id: Peripheral.ID, isRequested: Bool, _ error: BLEError?) {
-            guard decide({ $0.linkEnded(id, isRequested: isRequested) }) else { return }
+            guard loop.record({ $0.linkEnded(id, isRequested: isRequested) }) else { return }
             let error = error ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
             tell(central.peripheral(id), .disconnected(error))
         }
 
-        func adapterChanged(isOn: Bool) { decide { $0.adapterChanged(isOn: isOn) } }
+        func adapterChanged(isOn: Bool) { loop.record { $0.adapterChanged(isOn: isOn) } }
 
-        func attemptFailed(_ id: Peripheral.ID, _ error: BLEError, now: Duration) {
-            let pause = decide { $0.attemptFailed(id, now: now) }
+        fileprivate func attemptBegins(_ id: Peripheral.ID) { tell(central.peripheral(id), .connecting) }
+
+        fileprivate func attemptFailed(_ id: Peripheral.ID, _ error: BLEError, now: Duration) {
+            let pause = loop.record { $0.attemptFailed(id, now: now) }
             tell(central.peripheral(id), .connectFailed(error, retryAfter: pause))
         }
-
-        private func decide<Result: Sendable>(_ event: (inout AutoConnector<Peripheral.ID>) -> Result) -> Result {
-            defer { wake() }
-            return connector.withLock { event(&$0) }
-        }
-
-        func wake() { signal.yield(()) }
-        func finish(_ error: BLEError) { signal.finish(throwing: error) }
     }
 
     /// Starts a run. It ends when its stream is no longer read.
@@ -270,59 +251,34 @@ struct AutoConnecting: Sendable {
     func start<Element: Sendable>(
         capacity: Int, _ element: @escaping @Sendable (Peripheral, ConnectionEvent) -> Element?
     ) -> BoundedStream<Element> {
-        let running = Outcome<Task<Void, Never>>()
-        let (elements, producer) = BoundedStream.make(of: Element.self, policy: .dropOldest(capacity: capacity)) {
-            Task { try? await running.wait().cancel() }
+        AutoConnectorLoop<Peripheral.ID>.start(on: central, capacity: capacity) { (producer) throws(BLEError) in
+            try await run { if let element = element($0, $1) { producer.yield(element) } }
         }
-        let task = Task(executorPreference: central.taskExecutor) {
-            do throws(BLEError) {
-                try await run { if let element = element($0, $1) { producer.yield(element) } }
-                producer.finish()
-            } catch {
-                producer.finish(throwing: error)
-            }
-        }
-        running.deliver(.success(task))
-        return elements
     }
 
     private func run(tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void) async throws(BLEError) {
         let run = Run(AutoConnector(limit: limit, replacing: margin, settling: settling), central, tell: tell)
         let token = await central.token()
-        let result = await withDiscardingTaskGroup { group -> Result<Void, BLEError> in
-            let result: Result<Void, BLEError>
-            do throws(BLEError) {
-                try await central.beginRun(
-                    run, token,
-                    DiscoveryTracker(
-                        // With duplicates, because changes of signal strength are not reported otherwise.
-                        criteria: criteria && .rssi(atLeast: minimumRSSI), duplicates: true,
-                        staleAfter: max(staleAfter, .seconds(1))), adopting: criteria)
-                run.wake()
-                var alarm: Duration?
-                for try await _ in run.signals {
-                    switch run.next(now: central.elapsed()) {
-                    case .idle: break
-                    case .wait(let time):
-                        let now = central.elapsed()
-                        if let alarm, alarm > now, alarm <= time { break }
-                        alarm = time
-                        group.addTask {
-                            try? await central.clock.sleep(for: time - now)
-                            run.wake()
-                        }
-                    case .connect(let id): group.addTask { await central.connect(id, for: run) }
-                    case .replace(let id): group.addTask { await central.leave(id) }
-                    }
+        let tracker = DiscoveryTracker(
+            // With duplicates, because changes of signal strength are not reported otherwise.
+            criteria: criteria && .rssi(atLeast: minimumRSSI), duplicates: true,
+            staleAfter: max(staleAfter, .seconds(1)))
+        let failure: BLEError?
+        do throws(BLEError) {
+            try await run.loop.run(on: central) { () throws(BLEError) in
+                try await central.beginRun(run, token, tracker, adopting: criteria)
+            } step: { [central] step in
+                switch step {
+                case .connect(let id): await central.connect(id, for: run)
+                case .replace(let id): await central.leave(id)
+                case .wait, .idle: break
                 }
-                result = .success(())
-            } catch {
-                result = .failure(error)
             }
-            group.cancelAll()
-            return result
+            failure = nil
+        } catch {
+            failure = error
         }
         await central.endRun(token)
-        try result.get()
+        if let failure { throw failure }
     }
 }

@@ -18,6 +18,10 @@ public actor Devices {
 
     private var connected: [String: Device] = [:]
     private var connecting: [String: SharedWork<Device>] = [:]
+    /// The devices of which ``autoConnections(serials:minimumRSSI:limit:)`` has told, and not of their ends.
+    var live: [String: Device] = [:]
+    var autoConnecting: [Int: AutoConnecting] = [:]
+    var lastRun = 0
     /// The devices in the newest snapshot of any list, and the time at which it was read.
     nonisolated let listed = Mutex<(devices: [DiscoveredDevice], at: Duration)>(([], .zero))
 
@@ -122,7 +126,7 @@ public actor Devices {
         try await connect(try Self.normalized(serial), nil)
     }
 
-    private static func normalized(_ serial: String) throws(BLEError) -> String {
+    static func normalized(_ serial: String) throws(BLEError) -> String {
         guard let bytes = Hex.bytes(serial), bytes.count == 6 else {
             throw BLEError(
                 .invalidArgument, "\"\(serial)\" is not a valid serial number", isRetryable: false,
@@ -181,15 +185,17 @@ public actor Devices {
     private func publish(_ device: Device) {
         guard connected[device.serial] !== device else { return }
         connected[device.serial] = device
+        tellReady(device)
         Task { [weak self] in
             guard let error = try? await device.untilDisconnected() else { return }
             await device.end(error)
-            await self?.removed(device)
+            await self?.removed(device, error)
         }
     }
 
     /// Removes a device whose session has ended. Disconnects it, unless it is being connected to again.
-    private func removed(_ device: Device) async {
+    private func removed(_ device: Device, _ error: BLEError) async {
+        tellEnd(of: device, error)
         guard connected[device.serial] === device else { return }
         connected[device.serial] = nil
         if connecting[device.serial] == nil { try? await device.disconnect() }

@@ -1,0 +1,93 @@
+internal import Synchronization
+internal import Waiting
+
+/// Asks an ``AutoConnector`` for its next step whenever something has happened, or the time of a step has come.
+package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sendable {
+    private let connector: Mutex<AutoConnector<ID>>
+    private let signals: BoundedStream<Void>
+    private let signal: BoundedStream<Void>.Producer
+
+    package init(_ connector: AutoConnector<ID>) {
+        self.connector = Mutex(connector)
+        (signals, signal) = BoundedStream.make(policy: .dropOldest(capacity: 1))
+    }
+
+    /// Records an event.
+    @discardableResult package func record<Result: Sendable>(
+        _ event: (inout AutoConnector<ID>) -> Result
+    ) -> Result {
+        defer { signal.yield(()) }
+        return connector.withLock { event(&$0) }
+    }
+
+    /// Records one in range.
+    package func found(_ id: ID, rssi: Int?) {
+        if connector.withLock({ $0.found(id, rssi: rssi) }) { signal.yield(()) }
+    }
+
+    /// Ends ``run(on:begin:step:)`` with an error.
+    package func finish(_ error: BLEError) { signal.finish(throwing: error) }
+
+    /// Carries out steps, each in a task of its own, until this task is cancelled or ``finish(_:)``.
+    ///
+    /// - Parameters:
+    ///   - begin: runs first. If it throws, nothing else is done.
+    ///   - step: connects, or ends a link that is replaced.
+    package func run(
+        on central: Central, begin: () async throws(BLEError) -> Void,
+        step: @escaping @Sendable (AutoConnector<ID>.Step) async -> Void
+    ) async throws(BLEError) {
+        let result = await withDiscardingTaskGroup { group -> Result<Void, BLEError> in
+            let result: Result<Void, BLEError>
+            do throws(BLEError) {
+                try await begin()
+                signal.yield(())
+                var alarm: Duration?
+                for try await _ in signals {
+                    let now = central.elapsed()
+                    let next = connector.withLock { $0.next(now: now) }
+                    switch next {
+                    case .idle: break
+                    case .wait(let time):
+                        if let alarm, alarm > now, alarm <= time { break }
+                        alarm = time
+                        group.addTask { [signal] in
+                            try? await central.clock.sleep(for: time - now)
+                            signal.yield(())
+                        }
+                    case .connect, .replace: group.addTask { await step(next) }
+                    }
+                }
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            group.cancelAll()
+            return result
+        }
+        try result.get()
+    }
+
+    /// Starts `work`, which tells its elements in a stream, and ends when that is no longer read.
+    ///
+    /// - Parameter capacity: the maximum number of unread elements. The newest are kept.
+    package static func start<Element: Sendable>(
+        on central: Central, capacity: Int,
+        _ work: @escaping @Sendable (BoundedStream<Element>.Producer) async throws(BLEError) -> Void
+    ) -> BoundedStream<Element> {
+        let running = Outcome<Task<Void, Never>>()
+        let (elements, producer) = BoundedStream.make(of: Element.self, policy: .dropOldest(capacity: capacity)) {
+            Task { try? await running.wait().cancel() }
+        }
+        let task = Task(executorPreference: central.taskExecutor) {
+            do throws(BLEError) {
+                try await work(producer)
+                producer.finish()
+            } catch {
+                producer.finish(throwing: error)
+            }
+        }
+        running.deliver(.success(task))
+        return elements
+    }
+}
