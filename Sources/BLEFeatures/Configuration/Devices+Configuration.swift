@@ -33,6 +33,13 @@ extension Devices {
         public var longFrames: TransactionConfiguration.LongFrames
         /// Whether devices split their frames over several notifications.
         public var reassembles: Bool
+        /// The command with which devices tell that they reject a request, and why. Nil if they do not; a rejected
+        /// request then ends with `commandTimedOut`. Both sides must use it.
+        ///
+        /// A rejection is a notification with this command. Its payload is the command of the request (two bytes, as in
+        /// a header), 1 if the request was encrypted or 0, and the ``MessageRejection/code``. It is encrypted if the
+        /// request was. The request ends with `messageRejected`, whose cause is the ``MessageRejection``.
+        public let rejections: MessageCommand?
         /// The maximum number of unprocessed packets; see ``TransactionConfiguration/bufferedPackets``. 1024 by
         /// default.
         public var bufferedPackets = 1024
@@ -52,13 +59,14 @@ extension Devices {
         }
 
         /// Creates a configuration. Throws `commandConflict` if two features claim the same command, or if one claims
-        /// the command of the key exchange.
+        /// the command of the key exchange or of rejections.
         public init(
             service: BluetoothUUID = defaultService, request: BluetoothUUID = defaultRequest,
             reply: BluetoothUUID = defaultReply, company: UInt16 = defaultCompany, features: [any Feature.Type],
             encryption: MessageEncryption? = nil, replyTimeout: Duration = .seconds(10),
             connectTimeout: Duration = .seconds(15), connectAttempts: Int = 3, staleness: Duration = .seconds(8),
-            longFrames: TransactionConfiguration.LongFrames = .longWrite, reassembles: Bool = false
+            longFrames: TransactionConfiguration.LongFrames = .longWrite, reassembles: Bool = false,
+            rejections: MessageCommand? = nil
         ) throws(BLEError) {
             self.service = service
             self.request = request
@@ -72,14 +80,20 @@ extension Devices {
             self.staleness = staleness
             self.longFrames = longFrames
             self.reassembles = reassembles
-            try Self.checkClaims(features, encryption)
+            self.rejections = rejections
+            try Self.checkClaims(features, encryption, rejections)
         }
 
         private static func checkClaims(
-            _ features: [any Feature.Type], _ encryption: MessageEncryption?
+            _ features: [any Feature.Type], _ encryption: MessageEncryption?, _ rejections: MessageCommand?
         ) throws(BLEError) {
             var owners: [MessageCommand: String] = [:]
             if let encryption { owners[encryption.command] = "the key exchange" }
+            if let rejections, let owner = owners.updateValue("rejections", forKey: rejections) {
+                throw BLEError(
+                    .commandConflict, "command \(rejections) is used for rejections and for \(owner)",
+                    isRetryable: false, remedy: "Choose another one.")
+            }
             for feature in features {
                 for command in feature.commands.sorted(by: { $0.rawValue < $1.rawValue }) {
                     if let owner = owners.updateValue("\(feature)", forKey: command) {

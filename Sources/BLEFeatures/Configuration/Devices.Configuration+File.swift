@@ -33,7 +33,7 @@ extension Devices.Configuration {
     /// ```
     ///
     /// Missing keys have the defaults of
-    /// ``init(service:request:reply:company:features:encryption:replyTimeout:connectTimeout:connectAttempts:staleness:longFrames:reassembles:)``.
+    /// ``init(service:request:reply:company:features:encryption:replyTimeout:connectTimeout:connectAttempts:staleness:longFrames:reassembles:rejections:)``.
     ///
     /// | key | value |
     /// |---|---|
@@ -45,6 +45,7 @@ extension Devices.Configuration {
     /// | `writeType` | `withResponse` or `withoutResponse` |
     /// | `longFrames` | `longWrite` or `refuse` |
     /// | `reassembles` | true or false |
+    /// | `rejections` | the command of rejections, four hexadecimal digits; if missing, there are none |
     /// | `encryption` | an object, see below; if missing, nothing is encrypted |
     ///
     /// The keys of `encryption` are `mode` (`bound` or `firmware`), `salt` and `info` (text), and `command` (the
@@ -67,6 +68,7 @@ extension Devices.Configuration {
         try settings.allow([
             "service", "request", "reply", "company", "features", "replyTimeout", "connectTimeout", "connectAttempts",
             "staleness", "longFrames", "reassembles", "encryption", "writeType", "lateReplyGrace", "bufferedPackets",
+            "rejections",
         ])
         try self.init(
             service: settings.uuid("service") ?? Self.defaultService,
@@ -80,7 +82,8 @@ extension Devices.Configuration {
             connectAttempts: settings.count("connectAttempts") ?? 3,
             staleness: settings.seconds("staleness") ?? .seconds(8),
             longFrames: settings.choice("longFrames", ["longWrite": .longWrite, "refuse": .refuse]) ?? .longWrite,
-            reassembles: settings.flag("reassembles") ?? false)
+            reassembles: settings.flag("reassembles") ?? false,
+            rejections: settings.word("rejections").map { MessageCommand(rawValue: $0) })
         let types: [String: WriteType] = ["withResponse": .withResponse, "withoutResponse": .withoutResponse]
         writeType = try settings.choice("writeType", types) ?? writeType
         lateReplyGrace = try settings.seconds("lateReplyGrace") ?? lateReplyGrace

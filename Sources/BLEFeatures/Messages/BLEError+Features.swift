@@ -4,6 +4,8 @@ extension BLEError.Code {
     /// A device did not reply in time. The cause, if there is one, is the last problem during the wait.
     public static let commandTimedOut = BLEError.Code(
         "commandTimedOut", isRetryable: true, mayHaveReachedPeripheral: true)
+    /// A device rejected a message. The cause is the ``MessageRejection``.
+    public static let messageRejected = BLEError.Code("messageRejected", mayHaveReachedPeripheral: true)
     /// A device sent an invalid message, or a message cannot be sent. The cause, if there is one, is the reason, for
     /// example a ``MessageError``.
     public static let invalidMessage = BLEError.Code("invalidMessage", mayHaveReachedPeripheral: true)

@@ -18,12 +18,18 @@ public struct MessageCodec: TransactionCodec {
     /// The keys of this link, and the state of the key exchange.
     var keys = LinkKeys()
     private var reassembler: MessageReassembler?
+    /// The command of the notifications with which the device rejects requests.
+    private let rejections: MessageCommand?
 
     /// Creates a codec.
     ///
-    /// - Parameter reassembles: whether the device may split a frame over several notifications, or put several into
-    ///   one. Otherwise, each notification must be exactly one frame.
-    public init(reassembles: Bool = false) {
+    /// - Parameters:
+    ///   - reassembles: whether the device may split a frame over several notifications, or put several into one.
+    ///     Otherwise, each notification must be exactly one frame.
+    ///   - rejections: the command of the notifications with which the device rejects requests; see
+    ///     ``Devices/Configuration/rejections``.
+    public init(reassembles: Bool = false, rejections: MessageCommand? = nil) {
+        self.rejections = rejections
         reassembler = reassembles ? MessageReassembler() : nil
     }
 
@@ -75,7 +81,14 @@ public struct MessageCodec: TransactionCodec {
             case .reply:
                 if !message.isEncrypted, !keys.didDecode(message) { throw .confirmationFailed }
                 take(.reply(key(of: message), message))
-            case .notification: take(.notification(message))
+            case .notification:
+                if message.command == rejections, let rejected = RejectedRequest(message.payload),
+                    rejected.isCredible(isEncrypted: message.isEncrypted)
+                {
+                    take(.rejection(rejected.key, rejected.error))
+                } else {
+                    take(.notification(message))
+                }
             case .request:
                 take(
                     .failure(

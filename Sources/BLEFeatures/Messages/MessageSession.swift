@@ -15,13 +15,18 @@ public final class MessageSession: Sendable {
 
     /// Creates a session. Nothing is sent before the first message.
     ///
-    /// - Parameter keys: the storage for the device's pairing key.
+    /// - Parameters:
+    ///   - keys: the storage for the device's pairing key.
+    ///   - rejections: the command of the notifications with which the device rejects requests; see
+    ///     ``Devices/Configuration/rejections``.
     public convenience init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool = false,
-        encryption: MessageEncryption? = nil, keys: any PairingKeys = MemoryPairingKeys()
+        encryption: MessageEncryption? = nil, keys: any PairingKeys = MemoryPairingKeys(),
+        rejections: MessageCommand? = nil
     ) {
         self.init(
-            peripheral, configuration: configuration, reassembles: reassembles, encryption: encryption, keys: keys
+            peripheral, configuration: configuration, reassembles: reassembles, encryption: encryption, keys: keys,
+            rejections: rejections
         ) {}
     }
 
@@ -45,19 +50,21 @@ public final class MessageSession: Sendable {
     ) {
         self.init(
             peripheral, configuration: kind.transactions, reassembles: kind.reassembles, encryption: kind.encryption,
-            keys: keys, didConfirm: didConfirm)
+            keys: keys, rejections: kind.rejections, didConfirm: didConfirm)
     }
 
     /// - Parameter didConfirm: called each time the device has proved that it has the pairing key.
     init(
         _ peripheral: Peripheral, configuration: TransactionConfiguration, reassembles: Bool,
-        encryption: MessageEncryption?, keys: any PairingKeys, didConfirm: @escaping @Sendable () async -> Void
+        encryption: MessageEncryption?, keys: any PairingKeys, rejections: MessageCommand?,
+        didConfirm: @escaping @Sendable () async -> Void
     ) {
         var configuration = configuration
         // Keys belong to one link.
         configuration.outlastsLinks = false
         transactions = TransactionSession(
-            peripheral, codec: MessageCodec(reassembles: reassembles), configuration: configuration)
+            peripheral, codec: MessageCodec(reassembles: reassembles, rejections: rejections),
+            configuration: configuration)
         self.encryption = encryption
         self.keys = keys
         self.didConfirm = didConfirm
@@ -94,8 +101,8 @@ public final class MessageSession: Sendable {
     /// Sends a request and returns the reply. Requests with the same command are sent one at a time.
     ///
     /// An encrypted message is encrypted here, and only a reply that can be decrypted answers it. Throws
-    /// `commandTimedOut`, `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`, and the errors of
-    /// writing.
+    /// `commandTimedOut`, `messageRejected`, `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`,
+    /// and the errors of writing.
     ///
     /// - Parameter timeout: the maximum time for the request, including its reply. Nil for the configuration's timeout.
     ///   A key exchange that is necessary first has the configuration's timeout.
@@ -213,7 +220,11 @@ public final class MessageSession: Sendable {
         do throws(BLEError) {
             return try await withTrust(send)
         } catch {
-            guard error.cause as? MessageError == .missingKey, await !transactions.isClosed else { throw error }
+            let isUndecipherable =
+                encryption?.mode == .bound && error.cause as? MessageRejection == .undecipherable
+            guard error.cause as? MessageError == .missingKey || isUndecipherable, await !transactions.isClosed else {
+                throw error
+            }
             try await secure()
             return try await withTrust(send)
         }
@@ -226,7 +237,8 @@ public final class MessageSession: Sendable {
         do throws(BLEError) {
             return try await send()
         } catch {
-            if error.code == .commandTimedOut, encryption?.mode == .bound { await transactions.distrustKeys(number) }
+            let isLost = error.code == .commandTimedOut || error.cause as? MessageRejection == .undecipherable
+            if isLost, encryption?.mode == .bound { await transactions.distrustKeys(number) }
             throw error
         }
     }

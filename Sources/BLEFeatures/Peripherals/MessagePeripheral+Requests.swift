@@ -8,7 +8,14 @@ extension MessagePeripheral {
         guard !Task.isCancelled, isCurrent(number, key) else { return }
         defer { finish(request, key, number) }
         do {
-            guard let message = try sessions[key]?.decode(request.frame) else { return }
+            let decoded: Message?
+            do throws(MessageError) {
+                decoded = try sessions[key]?.decode(request.frame)
+            } catch {
+                reject(request.frame, .undecipherable, key, number)
+                throw error
+            }
+            guard let message = decoded else { return }
             guard message.type == .request else { throw MessageRejection.notARequest }
             if let encryption, message.command == encryption.command {
                 guard let payload = try await exchange(message, request.central, key, number) else { return }
@@ -25,7 +32,24 @@ extension MessagePeripheral {
             }
         } catch {
             report(error, request.central)
+            if !(error is MessageError) { reject(request.frame, error as? MessageRejection ?? .failed, key, number) }
         }
+    }
+
+    /// Tells the central that its request is not answered, if it is a request and the central can be told.
+    private func reject(_ frame: [UInt8], _ reason: MessageRejection, _ key: DeviceID?, _ number: Int) {
+        guard let rejections, isCurrent(number, key), let session = sessions[key],
+            let header = try? MessageHeader(decoding: frame.span), header.type == .request
+        else { return }
+        let isEncrypted = header.isEncrypted && reason != .undecipherable
+        // Over a shared subscription, all subscribers would take it for the answer to their own requests.
+        guard isEncrypted || !session.isShared else { return }
+        let rejected = RejectedRequest(
+            MessageCodec.Key(command: header.command, isEncrypted: header.isEncrypted), reason)
+        let message = Message(
+            rejections, type: .notification, isEncrypted: isEncrypted, payload: rejected.payload)
+        // Without keys, there is no exchange any more that it could belong to.
+        if let frame = try? sessions[key]?.encode(message) { deliver(frame, key) }
     }
 
     /// Sends a reply, unless the session has ended.

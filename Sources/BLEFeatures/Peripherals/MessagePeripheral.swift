@@ -13,7 +13,9 @@ public import BLE
 /// ```
 ///
 /// The requests of a central are handled one at a time, in the order of their arrival. There is no reply if a frame
-/// cannot be decoded or a handler throws; ``problems()`` reports the reason. While a central is subscribed, it has its
+/// cannot be decoded or a handler throws; ``problems()`` reports the reason, and so does a rejection to the central if
+/// there is a command for them (``Devices/Configuration/rejections``): a ``MessageRejection`` as it is, any other error
+/// as `failed`. While a central is subscribed, it has its
 /// own session and keys. A request of a central that is not subscribed is rejected at once with `improperlyConfigured`.
 /// A handler is cancelled when its session ends.
 ///
@@ -44,6 +46,7 @@ public actor MessagePeripheral {
     private nonisolated let identifiers: Identifiers
     private nonisolated let writeType: WriteType
     let encryption: MessageEncryption?
+    let rejections: MessageCommand?
     let pairings: PairingStore
     let partLength: Int?
     let onStep: @Sendable (Step) async -> Void
@@ -89,6 +92,7 @@ public actor MessagePeripheral {
     ///     the owner allows it, for example while a button is held. The permission is for one pairing: it ends after 30
     ///     s, or when another central pairs.
     ///   - partLength: the maximum number of bytes in a notification. Nil for the maximum length of the link.
+    ///   - rejections: the command with which centrals are told why a request is not answered. Nil to tell nothing.
     ///   - onStep: called for each step, and awaited: for a log, or for a test that pauses the device.
     ///   - onRequest: answers each request, except those of the key exchange.
     public init(
@@ -98,27 +102,29 @@ public actor MessagePeripheral {
         company: UInt16 = Devices.Configuration.defaultCompany, writeType: WriteType = .withResponse,
         encryption: MessageEncryption, pairings: any PeripheralPairings = MemoryPeripheralPairings(),
         mayPair: @escaping @Sendable (DeviceID) async -> Bool,
-        partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
+        partLength: Int? = nil, rejections: MessageCommand? = nil,
+        onStep: @escaping @Sendable (Step) async -> Void = { _ in },
         onRequest: @escaping Handler
     ) {
         self.init(
             Identifiers(service: service, request: request, reply: reply, company: company), writeType, encryption,
-            pairings, mayPair, partLength, onStep, onRequest)
+            pairings, mayPair, partLength, rejections, onStep, onRequest)
     }
 
     /// Creates a device without encrypted messages; see
-    /// ``init(service:request:reply:company:writeType:encryption:pairings:mayPair:partLength:onStep:onRequest:)``.
+    /// ``init(service:request:reply:company:writeType:encryption:pairings:mayPair:partLength:rejections:onStep:onRequest:)``.
     public init(
         service: BluetoothUUID = Devices.Configuration.defaultService,
         request: BluetoothUUID = Devices.Configuration.defaultRequest,
         reply: BluetoothUUID = Devices.Configuration.defaultReply,
         company: UInt16 = Devices.Configuration.defaultCompany, writeType: WriteType = .withResponse,
-        partLength: Int? = nil, onStep: @escaping @Sendable (Step) async -> Void = { _ in },
+        partLength: Int? = nil, rejections: MessageCommand? = nil,
+        onStep: @escaping @Sendable (Step) async -> Void = { _ in },
         onRequest: @escaping Handler
     ) {
         self.init(
             Identifiers(service: service, request: request, reply: reply, company: company), writeType, nil,
-            MemoryPeripheralPairings(), { _ in false }, partLength, onStep, onRequest)
+            MemoryPeripheralPairings(), { _ in false }, partLength, rejections, onStep, onRequest)
     }
 
     /// Creates a device for the configuration that its centrals use. The configuration's features are not used.
@@ -134,15 +140,17 @@ public actor MessagePeripheral {
             service: configuration.service, request: configuration.request, reply: configuration.reply,
             company: configuration.company)
         self.init(
-            identifiers, configuration.writeType, configuration.encryption, pairings, mayPair, partLength, onStep,
-            onRequest)
+            identifiers, configuration.writeType, configuration.encryption, pairings, mayPair, partLength,
+            configuration.rejections, onStep, onRequest)
     }
 
     private init(
         _ identifiers: Identifiers, _ writeType: WriteType, _ encryption: MessageEncryption?,
         _ pairings: any PeripheralPairings, _ mayPair: @escaping @Sendable (DeviceID) async -> Bool,
-        _ partLength: Int?, _ onStep: @escaping @Sendable (Step) async -> Void, _ onRequest: @escaping Handler
+        _ partLength: Int?, _ rejections: MessageCommand?, _ onStep: @escaping @Sendable (Step) async -> Void,
+        _ onRequest: @escaping Handler
     ) {
+        self.rejections = rejections
         self.identifiers = identifiers
         self.writeType = writeType
         self.encryption = encryption

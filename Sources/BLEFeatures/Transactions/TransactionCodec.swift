@@ -39,6 +39,8 @@ public enum TransactionInput<Key: Sendable, Reply: Sendable>: Sendable {
     case reply(Key, Reply)
     /// Something other than a reply, which ends the wait for the reply.
     case failure(Key, BLEError)
+    /// The peripheral refuses the request in progress with the given key, which has no reply then.
+    case rejection(Key, BLEError)
     /// An unsolicited message.
     case notification(Reply)
     /// Invalid bytes. They do not end a wait.

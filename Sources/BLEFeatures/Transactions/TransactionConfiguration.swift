@@ -56,6 +56,8 @@ public struct TransactionCounters: Hashable, Sendable {
     public internal(set) var packets = 0
     /// The number of replies that a request was waiting for.
     public internal(set) var replies = 0
+    /// The number of rejected requests.
+    public internal(set) var rejections = 0
     /// The number of unsolicited messages.
     public internal(set) var notifications = 0
     /// The number of late replies, to abandoned requests.

@@ -51,19 +51,27 @@ extension TransactionSession {
             }
         case .failure(let key, let error):
             let error = error.at(peripheral.id)
-            switch queue.reply(key) {
-            case .request(let id): settle(id, .failure(error))
-            case .late(let id): graces.removeValue(forKey: id)?.cancel()
-            case .none: break
-            }
+            fail(key, error)
             counters.malformed += 1
             note(error)
+        case .rejection(let key, let error):
+            counters.rejections += 1
+            fail(key, error.at(peripheral.id))
         case .notification(let reply):
             counters.notifications += 1
             listeners.tell(reply)
         case .malformed(let error):
             counters.malformed += 1
             note(error.at(peripheral.id))
+        }
+    }
+
+    /// Ends the wait for a reply, if there is one.
+    private func fail(_ key: Codec.Key, _ error: BLEError) {
+        switch queue.reply(key) {
+        case .request(let id): settle(id, .failure(error))
+        case .late(let id): graces.removeValue(forKey: id)?.cancel()
+        case .none: break
         }
     }
 
