@@ -50,6 +50,9 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
         PublicCall("AutoConnections.Iterator.next()", .startDiscovery) {
             for try await _ in $0.central.autoConnections(matching: .any) {}
         },
+        PublicCall("AutoConnectionEvents.Iterator.next()", .startDiscovery) {
+            for try await _ in $0.central.autoConnections(matching: .any).events {}
+        },
     ]
 
     private static let links =

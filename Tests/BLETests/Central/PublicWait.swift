@@ -45,6 +45,9 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
         PublicWait("AutoConnections.Iterator.next(), of a running scan") { bench in
             { for try await _ in bench.central.autoConnections(matching: .any) {} }
         },
+        PublicWait("AutoConnectionEvents.Iterator.next(), of a running scan") { bench in
+            { for try await _ in bench.central.autoConnections(matching: .any).events {} }
+        },
         PublicWait("NotificationStream.Iterator.next()") { bench in
             let values = try await bench.strap.notifications(Bench.level)
             return { for try await _ in values {} }
