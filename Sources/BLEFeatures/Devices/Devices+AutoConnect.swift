@@ -31,8 +31,8 @@ extension Devices {
     /// Keeps the newest 256 unread events.
     ///
     /// - Parameters:
-    ///   - serials: the serial numbers of the devices, twelve hexadecimal digits each. Nil for all devices of this kind.
-    ///     Others that are written differently match none.
+    ///   - serials: the serial numbers of the devices, written as for ``connect(serial:)``. Others match no device. Nil
+    ///     for all devices of this kind.
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.
     ///   - limit: the maximum number of devices at the same time, at least 1. When one is lost, the strongest in range
     ///     takes its place.

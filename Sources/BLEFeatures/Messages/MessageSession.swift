@@ -101,8 +101,8 @@ public final class MessageSession: Sendable {
     /// Sends a request and returns the reply. Requests with the same command are sent one at a time.
     ///
     /// An encrypted message is encrypted here, and only a reply that can be decrypted answers it. Throws
-    /// `commandTimedOut`, `messageRejected`, `invalidMessageType`, `invalidMessage`, `encryptionFailed`, `disconnected`,
-    /// and the errors of writing.
+    /// `commandTimedOut`, `messageRejected`, `invalidMessageType`, `invalidMessage`, `encryptionFailed`,
+    /// `disconnected`, and the errors of writing.
     ///
     /// - Parameter timeout: the maximum time for the request, including its reply. Nil for the configuration's timeout.
     ///   A key exchange that is necessary first has the configuration's timeout.
