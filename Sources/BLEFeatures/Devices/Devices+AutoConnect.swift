@@ -1,6 +1,7 @@
 public import BLE
 
-/// What happens to the devices that are connected automatically; see ``Devices/autoConnections(serials:minimumRSSI:limit:)``.
+/// What happens to the devices that are connected automatically; see
+/// ``Devices/autoConnections(serials:minimumRSSI:limit:)``.
 public enum DeviceEvent: Sendable {
     /// A device is connected, and its features are ready.
     case ready(Device)

@@ -110,8 +110,8 @@ extension MessageRejection {
     }
 }
 
-/// A notification that a request is not answered: its command in two bytes, 1 if it was encrypted or 0, and the reason's
-/// code.
+/// A notification that a request is not answered: its command in two bytes, 1 if it was encrypted or 0, and the code of
+/// the reason.
 struct RejectedRequest {
     let key: MessageCodec.Key
     let reason: MessageRejection
@@ -128,8 +128,8 @@ struct RejectedRequest {
 
     var payload: [UInt8] { [key.command.command, key.command.namespace, key.isEncrypted ? 1 : 0, reason.code] }
 
-    /// Whether a message that says so may be believed. Nobody but the device can encrypt one. It cannot encrypt it if it
-    /// has no keys, which a key exchange will show.
+    /// Whether a message that says so may be believed. Nobody but the device can encrypt one. It cannot encrypt it if
+    /// it has no keys, which a key exchange will show.
     func isCredible(isEncrypted: Bool) -> Bool {
         isEncrypted || !key.isEncrypted || reason == .undecipherable
     }
