@@ -1,0 +1,4 @@
+import BLEFirmware
+import Testing
+import BLESimulation
+import BLETesting
