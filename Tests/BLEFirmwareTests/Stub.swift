@@ -1,4 +1,0 @@
-import BLEFirmware
-import Testing
-import BLESimulation
-import BLETesting
