@@ -24,7 +24,8 @@ import Testing
     static let otherForms: [(String, CBOR)] = [
         ("f90000", .float(0)), ("f93c00", .float(1)), ("f97bff", .float(65504)), ("f90001", .float(0x1p-24)),
         ("f9c400", .float(-4)), ("f97c00", .float(.infinity)), ("fa47c35000", .float(100_000)),
-        ("5f42010243030405ff", .bytes([1, 2, 3, 4, 5])), ("7f657374726561646d696e67ff", "streaming"), ("9fff", .array([])),
+        ("5f42010243030405ff", .bytes([1, 2, 3, 4, 5])), ("7f657374726561646d696e67ff", "streaming"),
+        ("9fff", .array([])),
         ("9f018202039f0405ffff", [1, [2, 3], [4, 5]]), ("bf61610161629f0203ffff", ["a": 1, "b": [2, 3]]),
         ("c11a514b67b0", 1_363_896_240), ("1900ff", 255), ("61ff", "\u{FFFD}"),
     ]
@@ -34,7 +35,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "18", "1b00", "41", "5affffffff00", "5bffffffffffffffff", "62c3", "81", "9bffffffffffffffff00", "9f", "9f00",
+        "", "18", "1b00", "41", "5affffffff00", "5bffffffffffffffff", "62c3", "81", "9bffffffffffffffff00", "9f",
+        "9f00",
         "a1", "a100", "bbffffffffffffffff", "bf", "bf00ff", "5f", "5f4101", "5f00ff", "5f5f41ffffff", "7f4101ff", "ff",
         "1c", "1f", "3f", "df", "f800", "f818", "f9", "fc", "0000", "a0ff",
     ]) func `malformed items are refused`(_ hex: String) {

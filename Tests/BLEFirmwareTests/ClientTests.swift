@@ -20,7 +20,9 @@ import Testing
         let names = Vectors.requests.map(\.key)
         let device = ScriptedDevice { request in
             let name = names[Int(request.header.sequence)]
-            let other = ["forced reset": "reset", "set date and time": "reset", "test": "image slots", "confirm": "image slots"]
+            let other = [
+                "forced reset": "reset", "set date and time": "reset", "test": "image slots", "confirm": "image slots",
+            ]
             guard name != "bootloader mode" else { return [request.response(["mode": 3])] }
             guard name != "set date and time" else { return [request.response([:])] }
             var bytes = request.response(vector: Vectors.bytes(Vectors.responses, other[name] ?? name))
@@ -125,7 +127,9 @@ import Testing
         #expect(try await client.echo("") == "right")
     }
 
-    @Test func `a request without a response ends at its timeout, and the rest of a response does no harm`() async throws {
+    @Test func `a request without a response ends at its timeout, and the rest of a response does no harm`()
+        async throws
+    {
         let world = try await SimulatedWorld()
         let count = SharedValue(0)
         let (client, _, _) = try await client(world: world) { request in
@@ -148,7 +152,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "0b00000100000000a1", "0b0000010000000000", "0b00ffff00000000a0", "0b00000100000000a0", "0b000003000000" + "00a16172",
+        "0b00000100000000a1", "0b0000010000000000", "0b00ffff00000000a0", "0b00000100000000a0",
+        "0b000003000000" + "00a16172",
     ]) func `invalid responses are reported at once`(_ hex: String) async throws {
         let world = try await SimulatedWorld()
         let (client, _, _) = try await client(world: world) { [$0.response(vector: Hex.bytes(hex)!)] }

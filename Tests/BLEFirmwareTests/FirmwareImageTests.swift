@@ -18,7 +18,8 @@ import Testing
         #expect(
             Hex.string(image.bytes)
                 == "3db8f396000000002000000010000000000000000102030004000000000000000001020304050607"
-                + "08090a0b0c0d0e0f0769280010002000" + Hex.string(image.hash))
+                + "08090a0b0c0d0e0f0769280010002000"
+                + "04cbb04cff0327ca1d27929d4af2c825fb1d13bdb48fd5fdd935263b6e42d4b3")
         #expect(try FirmwareImage(decoding: image.bytes) == image)
     }
 
@@ -62,7 +63,9 @@ import Testing
         let error = #expect(throws: FirmwareImageError.self) {
             try FirmwareImage(decoding: changed { $0[60] ^= 1 })
         }
-        guard case .wrongHash(let stored, _)? = error else { return #expect(Bool(false), "\(String(describing: error))") }
+        guard case .wrongHash(let stored, _)? = error else {
+            return #expect(Bool(false), "\(String(describing: error))")
+        }
         #expect(stored == Self.image.hash)
     }
 

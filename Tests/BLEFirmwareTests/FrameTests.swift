@@ -65,7 +65,10 @@ import Testing
         ("", SMPFrameError.invalidHeader), ("0a0000", .invalidHeader), ("2a00000000000000", .invalidHeader),
         ("0a00000100000000", .lengthMismatch(declared: 1, actual: 0)),
         ("0a00000000000000a0", .lengthMismatch(declared: 0, actual: 1)),
-        ("0a00000100000000a1", .invalidFields(SMPHeader(.write, SMPCommand(.os, 0), sequence: 0, length: 1), .truncated)),
+        (
+            "0a00000100000000a1",
+            .invalidFields(SMPHeader(.write, SMPCommand(.os, 0), sequence: 0, length: 1), .truncated)
+        ),
         ("0a0000010000000080", .notMap(SMPHeader(.write, SMPCommand(.os, 0), sequence: 0, length: 1))),
     ]) func `malformed frames are refused`(_ hex: String, _ error: SMPFrameError) {
         #expect(throws: error) { try SMPFrame(decoding: Hex.bytes(hex)!) }

@@ -70,7 +70,8 @@ extension SMPFrameError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidHeader: "the frame has no valid header"
-        case .lengthMismatch(let declared, let actual): "the frame declares \(declared) bytes of data, but has \(actual)"
+        case .lengthMismatch(let declared, let actual):
+            "the frame declares \(declared) bytes of data, but has \(actual)"
         case .tooLong(let header, let maximum):
             "a frame of \(header.length + SMPHeader.size) bytes is longer than the maximum of \(maximum)"
         case .invalidFields(_, let error): "the data is not valid CBOR: \(error)"

@@ -43,7 +43,8 @@ public actor FirmwarePeripheral {
 
         /// Creates handlers, which throw an ``SMPFailure`` or another error to refuse.
         public init(
-            read: @escaping @Sendable () async throws -> String, write: @escaping @Sendable (String) async throws -> Void
+            read: @escaping @Sendable () async throws -> String,
+            write: @escaping @Sendable (String) async throws -> Void
         ) {
             self.read = read
             self.write = write

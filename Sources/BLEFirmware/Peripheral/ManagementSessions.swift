@@ -94,7 +94,8 @@ final class ManagementSessions: Sendable {
 
     /// The maximum length of a packet to the central of a session, in bytes.
     func packetLength(_ session: Session) -> Int {
-        state.withLock { max(20, ($0.entries[session.central]?.attMTU ?? 23) - 3) }
+        // A value has at most 512 bytes.
+        state.withLock { min(512, max(20, ($0.entries[session.central]?.attMTU ?? 23) - 3)) }
     }
 
     /// Takes a packet of a central. Throws if it is not subscribed, or if another one holds the shared session.

@@ -75,7 +75,9 @@ final class UploadLog: Sendable {
             self.packets.change { $0.append(packet.count) }
             let frames = self.reassembler.change { $0.append(packet) }
             for case .success(let frame) in frames {
-                guard let data = frame.fields["data"]?.bytes, let offset = frame.fields["off"]?.integer else { continue }
+                guard let data = frame.fields["data"]?.bytes, let offset = frame.fields["off"]?.integer else {
+                    continue
+                }
                 self.chunks.change { $0.append(offset..<offset + data.count) }
             }
             try await onWrite?(packet, request)
