@@ -1,7 +1,8 @@
 /// What a ``FirmwarePeripheral`` manages: the slots of its firmware, and its files.
 ///
 /// A function that throws an ``SMPFailure`` answers the central's request with it; any other error is answered with
-/// ``SMPFailure/Code/unknown``. Requests of several centrals may call functions at the same time, but one upload writes at a time.
+/// ``SMPFailure/Code/unknown``. Requests of several centrals may call functions at the same time, but one upload writes
+/// at a time.
 public protocol FirmwareStorage: Sendable {
     /// Returns the images in the slots.
     func imageSlots() async throws -> [ImageSlot]
