@@ -172,12 +172,10 @@ import Testing
 
     @Test func `a cancelled request leaves the others`() async throws {
         let world = try await SimulatedWorld()
-        let held = SharedValue<[SMPFrame]>([])
         let (client, device, _) = try await client(world: world) { request in
             guard request.fields["d"] != "wait" else { return [] }
             return [request.response(["r": "ok"])]
         }
-        _ = held
         let task = Task { try await client.echo("wait") }
         await until { device.requests.value.count == 1 }
         task.cancel()

@@ -145,7 +145,7 @@ extension SMPSession {
                 return
             } catch {
                 if Task.isCancelled { throw .cancelledRequest }
-                if error.code == .timedOut, timeouts < Self.maximumTimeouts {
+                if error.code == .timedOut, machine != nil, timeouts < Self.maximumTimeouts {
                     timeouts += 1
                 } else if error.isRetryable, error.code != .managementFailed, losses < plan.reconnects {
                     losses += 1

@@ -28,7 +28,8 @@ extension BLEError {
             remedy: "Check that the device uses the Simple Management Protocol.", cause: error)
     }
 
-    init(_ error: FirmwareImageError) {
+    /// Creates the error for an image that is not valid.
+    public init(_ error: FirmwareImageError) {
         self.init(
             .invalidFirmwareImage, "the firmware image is not valid: \(error)", isRetryable: false,
             remedy: "Pass the signed image for MCUboot, such as zephyr.signed.bin.", cause: error)
