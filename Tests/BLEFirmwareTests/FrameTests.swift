@@ -1,9 +1,10 @@
 import BLE
 import BLEFirmware
 import BLESimulation
+import BLETesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FrameTests {
+@Suite(.hangLimit) struct FrameTests {
     static let all = [Vectors.requests, Vectors.chunks, Vectors.responses, Vectors.errors].flatMap { $0.map(\.value) }
 
     @Test(arguments: all) func `frames of the Python package smp are decoded and encoded`(_ hex: String) throws {

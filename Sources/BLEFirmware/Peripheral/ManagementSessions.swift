@@ -55,23 +55,26 @@ final class ManagementSessions: Sendable {
 
     /// Opens the session of a subscription, in place of the central's earlier one.
     func open(_ central: DeviceID?) -> Session {
-        state.withLock { state in
+        let (work, continuation) = AsyncStream.makeStream(of: Work.self)
+        let (session, earlier) = state.withLock { state in
             state.last += 1
-            let (work, continuation) = AsyncStream.makeStream(of: Work.self)
-            state.entries[central]?.continuation.finish()
+            let earlier = state.entries[central]?.continuation
             state.entries[central] = Entry(
                 number: state.last, continuation: continuation,
                 reassembler: SMPReassembler(maximumLength: bufferSize))
-            return Session(number: state.last, central: central, work: work)
+            return (Session(number: state.last, central: central, work: work), earlier)
         }
+        earlier?.finish()
+        return session
     }
 
     /// Closes a session, unless a later one has replaced it.
     func close(_ session: Session) {
-        state.withLock { state in
-            guard state.entries[session.central]?.number == session.number else { return }
-            state.entries.removeValue(forKey: session.central)?.continuation.finish()
+        let closed = state.withLock { state -> Entry? in
+            guard state.entries[session.central]?.number == session.number else { return nil }
+            return state.entries.removeValue(forKey: session.central)
         }
+        closed?.continuation.finish()
     }
 
     /// Releases the shared session if the central holds it.
