@@ -14,6 +14,7 @@ let package = Package(
         .library("BLEBackendTesting"),
         .library("BLEBeacons"),
         .library("BLEFeatures"),
+        .library("BLEFirmware"),
         .library("BLEObservation"),
         .library("BLEProfiles"),
         .library("BLERecording"),
@@ -73,6 +74,8 @@ let package = Package(
         .module("BLEBTHome", ["BLE"] + .blockCipher),
         // Protocols of one's own: messages, their encryption, transactions and devices.
         .module("BLEFeatures", ["BLE", "Waiting", .crypto, .log]),
+        // Firmware updates and device management over the Simple Management Protocol of MCUmgr.
+        .module("BLEFirmware", ["BLE", .crypto]),
 
         // Peripherals as observable objects, for user interfaces.
         .module("BLEObservation", ["BLE"]),
@@ -114,6 +117,7 @@ let package = Package(
         .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
         .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .blockCipher),
         .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport", "Waiting"]),
+        .tests("BLEFirmwareTests", ["BLE", "BLEFirmware", "BLESimulation", "BLETesting"]),
         .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
             "BLESimulationTests",

@@ -7,6 +7,7 @@ import BLEBeacons
 import BLEBlueZ
 import BLEFakeBlueZ
 import BLEFeatures
+import BLEFirmware
 import BLEObservation
 import BLEProfiles
 import BLERecording

@@ -1,0 +1,203 @@
+internal import Crypto
+
+/// A firmware image for MCUboot, whose header, sizes and hash were checked.
+///
+/// The layout is a header of 32 bytes or more, the program, and one or two areas of TLVs, one of which has the hash of
+/// everything before it that it protects (MCUboot documentation, "Image format"). The signature is the bootloader's
+/// concern and is not checked.
+public struct FirmwareImage: Hashable, Sendable {
+    /// The whole image, as it is uploaded.
+    public let bytes: [UInt8]
+    /// The version in the header.
+    public let version: FirmwareVersion
+    /// The hash in the TLVs, which identifies the image in ``FirmwareClient/imageSlots()``: 32, 48 or 64 bytes.
+    public let hash: [UInt8]
+    /// The flags in the header.
+    public let flags: UInt32
+
+    /// The size of a header that MCUboot defines, in bytes. An image's own header may be longer.
+    public static let headerSize = 32
+    /// The first four bytes of an image, little-endian.
+    static let magic: UInt32 = 0x96F3_B83D
+    private static let protectedMagic: UInt16 = 0x6908
+    private static let tlvMagic: UInt16 = 0x6907
+
+    /// Whether the program is encrypted. Then the hash is that of the decrypted program, and is not checked.
+    public var isEncrypted: Bool { flags & 0x0C != 0 }
+
+    /// Checks an image. Throws ``FirmwareImageError``.
+    public init(decoding bytes: [UInt8]) throws(FirmwareImageError) {
+        let header = try FirmwareImageHeader(bytes)
+        let body = header.headerSize + header.imageSize
+        guard bytes.count >= body else { throw .truncated(needed: body, actual: bytes.count) }
+        var position = body
+        if header.protectedSize > 0 {
+            guard try Self.size(of: Self.protectedMagic, at: position, bytes) == header.protectedSize else {
+                throw .invalidTLVs(offset: position)
+            }
+            position += header.protectedSize
+        }
+        let protected = position
+        let size = try Self.size(of: Self.tlvMagic, at: position, bytes)
+        guard position + size == bytes.count else {
+            throw .trailingBytes(count: bytes.count - position - size)
+        }
+        guard let found = try Self.hash(in: bytes[position + 4..<position + size]) else { throw .noHash }
+        self.bytes = bytes
+        version = header.version
+        flags = header.flags
+        hash = found.hash
+        guard !isEncrypted else { return }
+        let computed = found.digest(bytes[..<protected])
+        guard computed == hash else { throw .wrongHash(stored: hash, computed: computed) }
+    }
+
+    /// Returns the size of an area of TLVs, with its own header of 4 bytes.
+    private static func size(of magic: UInt16, at offset: Int, _ bytes: [UInt8]) throws(FirmwareImageError) -> Int {
+        guard bytes.count >= offset + 4 else { throw .truncated(needed: offset + 4, actual: bytes.count) }
+        let size = Int(bytes.littleEndian(offset + 2, UInt16.self))
+        guard bytes.littleEndian(offset, UInt16.self) == magic, size >= 4 else { throw .invalidTLVs(offset: offset) }
+        guard bytes.count >= offset + size else { throw .truncated(needed: offset + size, actual: bytes.count) }
+        return size
+    }
+
+    private struct Hash {
+        let hash: [UInt8]
+        let digest: (ArraySlice<UInt8>) -> [UInt8]
+    }
+
+    /// Finds the hash among TLVs: the type of 2 bytes, the length of 2 bytes, and the value.
+    private static func hash(in tlvs: ArraySlice<UInt8>) throws(FirmwareImageError) -> Hash? {
+        var rest = tlvs
+        var found: Hash?
+        while !rest.isEmpty {
+            let start = rest.startIndex
+            guard rest.count >= 4 else { throw .invalidTLVs(offset: start) }
+            let type = UInt16(rest[start]) | UInt16(rest[start + 1]) << 8
+            let length = Int(rest[start + 2]) | Int(rest[start + 3]) << 8
+            guard rest.count >= 4 + length else { throw .invalidTLVs(offset: start) }
+            let value = rest[(start + 4)..<(start + 4 + length)]
+            rest = rest.dropFirst(4 + length)
+            let digest: ((ArraySlice<UInt8>) -> [UInt8])? =
+                switch (type, length) {
+                case (0x10, 32): { Array(SHA256.hash(data: $0)) }
+                case (0x11, 48): { Array(SHA384.hash(data: $0)) }
+                case (0x12, 64): { Array(SHA512.hash(data: $0)) }
+                case (0x10...0x12, _): throw .invalidTLVs(offset: start)
+                default: nil
+                }
+            guard let digest else { continue }
+            guard found == nil else { throw .severalHashes }
+            found = Hash(hash: Array(value), digest: digest)
+        }
+        return found
+    }
+
+    /// Creates an image without a signature: for simulated devices and tests, or for a bootloader that checks none.
+    ///
+    /// - Parameters:
+    ///   - program: the bytes after the header, fewer than 2³².
+    ///   - headerSize: at least 32.
+    public init(version: FirmwareVersion, program: [UInt8], headerSize: Int = FirmwareImage.headerSize) {
+        let headerSize = min(max(Self.headerSize, headerSize), Int(UInt16.max))
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(Self.magic)
+        bytes.appendLittleEndian(UInt32(0))
+        bytes.appendLittleEndian(UInt16(headerSize))
+        bytes.appendLittleEndian(UInt16(0))
+        bytes.appendLittleEndian(UInt32(truncatingIfNeeded: program.count))
+        bytes.appendLittleEndian(UInt32(0))
+        bytes += [version.major, version.minor]
+        bytes.appendLittleEndian(version.revision)
+        bytes.appendLittleEndian(version.build)
+        bytes += Array(repeating: 0, count: headerSize - bytes.count)
+        bytes += program
+        hash = Array(SHA256.hash(data: bytes))
+        bytes.appendLittleEndian(Self.tlvMagic)
+        bytes.appendLittleEndian(UInt16(4 + 4 + 32))
+        bytes.appendLittleEndian(UInt16(0x10))
+        bytes.appendLittleEndian(UInt16(32))
+        bytes += hash
+        self.bytes = bytes
+        self.version = version
+        flags = 0
+    }
+
+    /// The SHA-256 of the whole image, which identifies an upload.
+    var digest: [UInt8] { Array(SHA256.hash(data: bytes)) }
+}
+
+/// The header of an image, which its first 32 bytes contain.
+struct FirmwareImageHeader {
+    let headerSize: Int
+    let imageSize: Int
+    let protectedSize: Int
+    let flags: UInt32
+    let version: FirmwareVersion
+
+    /// Decodes the beginning of an image.
+    init(_ bytes: [UInt8]) throws(FirmwareImageError) {
+        guard bytes.count >= FirmwareImage.headerSize else {
+            throw .truncated(needed: FirmwareImage.headerSize, actual: bytes.count)
+        }
+        let magic = bytes.littleEndian(0, UInt32.self)
+        guard magic == FirmwareImage.magic else { throw .wrongMagic(magic) }
+        headerSize = Int(bytes.littleEndian(8, UInt16.self))
+        protectedSize = Int(bytes.littleEndian(10, UInt16.self))
+        imageSize = Int(bytes.littleEndian(12, UInt32.self))
+        flags = bytes.littleEndian(16, UInt32.self)
+        version = FirmwareVersion(
+            bytes[20], bytes[21], bytes.littleEndian(22, UInt16.self), build: bytes.littleEndian(24, UInt32.self))
+        guard headerSize >= FirmwareImage.headerSize else { throw .invalidHeaderSize(headerSize) }
+    }
+}
+
+/// What is wrong with a firmware image.
+public enum FirmwareImageError: Error, Hashable, Sendable {
+    /// The image ends too early.
+    case truncated(needed: Int, actual: Int)
+    /// The first four bytes are not those of an image.
+    case wrongMagic(UInt32)
+    /// The header declares a size of less than 32 bytes for itself.
+    case invalidHeaderSize(Int)
+    /// The TLVs at the offset are not valid.
+    case invalidTLVs(offset: Int)
+    /// Bytes follow the last TLV.
+    case trailingBytes(count: Int)
+    /// No TLV has a hash.
+    case noHash
+    /// Several TLVs have a hash.
+    case severalHashes
+    /// The hash is not that of the image: the image was modified, or not completely written.
+    case wrongHash(stored: [UInt8], computed: [UInt8])
+}
+
+extension FirmwareImageError: CustomStringConvertible {
+    /// A description of the problem.
+    public var description: String {
+        switch self {
+        case .truncated(let needed, let actual): "it has \(actual) bytes, but needs at least \(needed)"
+        case .wrongMagic(let magic):
+            "it begins with 0x\(String(magic, radix: 16)) instead of 0x\(String(FirmwareImage.magic, radix: 16))"
+        case .invalidHeaderSize(let size): "its header declares \(size) bytes for itself"
+        case .invalidTLVs(let offset): "the TLVs at offset \(offset) are not valid"
+        case .trailingBytes(let count): "\(count) bytes follow the last TLV"
+        case .noHash: "it has no hash"
+        case .severalHashes: "it has several hashes"
+        case .wrongHash: "its hash is not the hash in its TLVs"
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Reads an integer. There must be enough bytes.
+    fileprivate func littleEndian<Integer: FixedWidthInteger & UnsignedInteger>(
+        _ offset: Int, _: Integer.Type
+    ) -> Integer {
+        (0..<Integer.bitWidth / 8).reduce(0) { $0 | Integer(self[offset + $1]) << (8 * Integer($1)) }
+    }
+
+    fileprivate mutating func appendLittleEndian<Integer: FixedWidthInteger & UnsignedInteger>(_ value: Integer) {
+        for index in 0..<Integer.bitWidth / 8 { append(UInt8(truncatingIfNeeded: value >> (8 * Integer(index)))) }
+    }
+}

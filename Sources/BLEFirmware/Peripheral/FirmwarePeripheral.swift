@@ -1,0 +1,219 @@
+public import BLE
+
+/// The device's side of the Simple Management Protocol (SMP): centrals update its firmware, and manage its files and
+/// its shell.
+///
+/// Its ``definition(name:)`` runs on the simulated radio, and a `PeripheralHost` serves it to real centrals:
+///
+/// ```swift
+/// let storage = MemoryFirmwareStorage(.init(primary: firmware))
+/// let device = FirmwarePeripheral(storage, onReset: { _ in try await storage.reset() })
+/// try await host.serve(device.definition(name: "Lamp"))
+/// ```
+///
+/// The requests of a central are handled one at a time, in the order of their arrival, and those of several centrals at
+/// the same time. One central uploads firmware at a time: others are refused with ``SMPFailure/Code/busy``, until its
+/// link ends, or until it has sent nothing for 30 s. The upload itself is kept, and goes on when a central sends its
+/// beginning again.
+///
+/// A central that is not subscribed is rejected with `improperlyConfigured`. If the system does not distinguish
+/// subscribers, like BlueZ before 5.80, one central at a time is served, and others are rejected with
+/// `insufficientResources`, until its link ends, or until it has sent nothing for 30 s. Writes without response have no
+/// visible rejection.
+public actor FirmwarePeripheral {
+    /// The size and the number of the buffers, as centrals see them.
+    public nonisolated let parameters: ManagementParameters
+    let storage: any FirmwareStorage
+    let bootloader: String
+    let mode: BootloaderMode
+    let applicationInfo: String?
+    let dateTime: DateTimeHandlers?
+    let onExecute: (@Sendable ([String]) async throws -> FirmwareClient.ShellResult)?
+    private let isAllowed: @Sendable (DeviceID, SMPCommand) async -> Bool
+    private let onReset: (@Sendable (_ isForced: Bool) async throws -> Void)?
+    private nonisolated let security: AttributeSecurity
+    private nonisolated let sessions: ManagementSessions
+    var upload: ReceivedUpload?
+    var fileUploads: [String: ReceivedUpload] = [:]
+
+    /// The device's clock. The texts are such as `2026-11-27T06:56:24`.
+    public struct DateTimeHandlers: Sendable {
+        let read: @Sendable () async throws -> String
+        let write: @Sendable (String) async throws -> Void
+
+        /// Creates handlers, which throw an ``SMPFailure`` or another error to refuse.
+        public init(
+            read: @escaping @Sendable () async throws -> String,
+            write: @escaping @Sendable (String) async throws -> Void
+        ) {
+            self.read = read
+            self.write = write
+        }
+    }
+
+    /// Creates a device.
+    ///
+    /// - Parameters:
+    ///   - parameters: the maximum length of a frame, 128 to 65535 bytes, and the number of frames of a central that
+    ///     wait.
+    ///   - security: the security of the link that requests need. Centrals that may write can replace the firmware:
+    ///     choose at least `.encrypted`, unless `isAllowed` decides.
+    ///   - applicationInfo: the text that describes the application. Nil if there is none.
+    ///   - dateTime: the clock. Nil if there is none.
+    ///   - isAllowed: decides whether a central may use a command. By default, each may use all.
+    ///   - onExecute: executes a shell command. Nil if there is no shell. Its output is cut to the buffer size.
+    ///   - onReset: resets the device, after the response was sent. Nil if it cannot be reset.
+    public init(
+        _ storage: any FirmwareStorage,
+        parameters: ManagementParameters = ManagementParameters(bufferSize: 1024, bufferCount: 4),
+        security: AttributeSecurity = .open, bootloader: String = "MCUboot",
+        mode: BootloaderMode = .swapWithoutScratch, applicationInfo: String? = nil,
+        dateTime: DateTimeHandlers? = nil,
+        isAllowed: @escaping @Sendable (DeviceID, SMPCommand) async -> Bool = { _, _ in true },
+        onExecute: (@Sendable (_ arguments: [String]) async throws -> FirmwareClient.ShellResult)? = nil,
+        onReset: (@Sendable (_ isForced: Bool) async throws -> Void)? = nil
+    ) {
+        self.storage = storage
+        self.parameters = ManagementParameters(
+            bufferSize: min(max(128, parameters.bufferSize), Int(UInt16.max)),
+            bufferCount: max(1, parameters.bufferCount))
+        self.security = security
+        self.bootloader = bootloader
+        self.mode = mode
+        self.applicationInfo = applicationInfo
+        self.dateTime = dateTime
+        self.isAllowed = isAllowed
+        self.onExecute = onExecute
+        self.onReset = onReset
+        sessions = ManagementSessions(
+            bufferSize: self.parameters.bufferSize, bufferCount: self.parameters.bufferCount)
+    }
+
+    // MARK: The definition
+
+    /// The service with its characteristic.
+    public nonisolated var service: ServiceDefinition {
+        ServiceDefinition(
+            .smp,
+            characteristics: [
+                CharacteristicDefinition(
+                    Characteristic.smp.uuid, [.writeWithoutResponse, .notify], security: security,
+                    onWrite: { (packet, request) throws(ATTError) in try self.sessions.take(packet, request) },
+                    onSubscribe: { notifier in
+                        // Opened before the first suspension, and therefore before the central's next request.
+                        let session = self.sessions.open(notifier.central)
+                        defer { self.sessions.close(session) }
+                        for await work in session.work { try await self.handle(work, session, notifier) }
+                    })
+            ], onDisconnect: { await self.disconnected($0) })
+    }
+
+    /// The device as a peripheral that advertises the service.
+    public nonisolated func definition(name: String) -> PeripheralDefinition {
+        PeripheralDefinition(
+            advertisement: Advertisement(
+                localName: name, rssi: -55, serviceUUIDs: [.smp], flags: .generalDiscoverable),
+            services: [service])
+    }
+
+    private func disconnected(_ central: DeviceID) {
+        sessions.release(central)
+        upload?.release(central)
+        for name in fileUploads.keys { fileUploads[name]?.release(central) }
+    }
+
+    // MARK: Requests
+
+    private func handle(
+        _ work: ManagementSessions.Work, _ session: ManagementSessions.Session, _ notifier: Notifier
+    ) async throws {
+        var afterwards: (@Sendable () async throws -> Void)?
+        let response: SMPFrame
+        switch work {
+        case .refusal(let header, let failure): response = Self.response(to: header, failure.fields(header.version))
+        case .request(let request, let central, let clock):
+            var fields: CBORMap
+            do {
+                fields = try await answer(ManagementRequest(request, central, clock))
+            } catch {
+                fields = (error as? SMPFailure ?? SMPFailure(.unknown)).fields(request.header.version)
+            }
+            if request.header.command == .reset, fields.pairs.isEmpty, let onReset {
+                let isForced = request.fields["force"]?.bool ?? false
+                afterwards = { try await onReset(isForced) }
+            }
+            let frame = Self.response(to: request.header, fields)
+            response =
+                frame.bytes.count <= parameters.bufferSize
+                ? frame
+                : Self.response(to: request.header, SMPFailure(.responseTooLong).fields(request.header.version))
+        }
+        sessions.finished(session)
+        let length = sessions.packetLength(session)
+        var rest = response.bytes[...]
+        while !rest.isEmpty {
+            await notifier.notify(Array(rest.prefix(length)))
+            rest = rest.dropFirst(length)
+        }
+        // A device that cannot be reset goes on.
+        try? await afterwards?()
+        try Task.checkCancellation()
+    }
+
+    private static func response(to header: SMPHeader, _ fields: CBORMap) -> SMPFrame {
+        SMPFrame(
+            header.operation.response ?? .readResponse, header.command, sequence: header.sequence, fields,
+            version: header.version)
+    }
+
+    private func answer(_ request: ManagementRequest) async throws -> CBORMap {
+        guard await isAllowed(request.central, request.command) else { throw SMPFailure(.accessDenied) }
+        switch (request.operation, request.command) {
+        case (.write, .reset):
+            guard onReset != nil else { throw SMPFailure(.notSupported) }
+            return [:]
+        case (_, let command) where command.group == .os: return try await answerOS(request)
+        case (_, let command) where command.group == .image: return try await answerImage(request)
+        case (_, let command) where command.group == .file: return try await answerFile(request)
+        case (.write, .execute): return try await execute(request)
+        default: throw SMPFailure(.notSupported)
+        }
+    }
+}
+
+/// A central's request.
+struct ManagementRequest: Sendable {
+    let operation: SMPOperation
+    let command: SMPCommand
+    let fields: CBORMap
+    let central: DeviceID
+    let clock: any Clock<Duration>
+
+    init(_ frame: SMPFrame, _ central: DeviceID, _ clock: any Clock<Duration>) {
+        operation = frame.header.operation
+        command = frame.header.command
+        fields = frame.fields
+        self.central = central
+        self.clock = clock
+    }
+
+    /// Returns a field. Throws if it is missing, or has another type.
+    func required<Value>(_ key: String, _ value: (CBOR) -> Value?) throws -> Value {
+        guard let found = fields[key].flatMap(value) else { throw SMPFailure(.invalidValue) }
+        return found
+    }
+
+    /// Returns a field. Nil if it is missing. Throws if it has another type.
+    func optional<Value>(_ key: String, _ value: (CBOR) -> Value?) throws -> Value? {
+        guard let field = fields[key] else { return nil }
+        guard let found = value(field) else { throw SMPFailure(.invalidValue) }
+        return found
+    }
+
+    /// Returns an offset or a length: an integer that is not negative. Nil if it is missing.
+    func count(_ key: String) throws -> Int? {
+        let value = try optional(key, \.integer)
+        guard value ?? 0 >= 0, value ?? 0 <= Int(UInt32.max) else { throw SMPFailure(.invalidValue) }
+        return value
+    }
+}
