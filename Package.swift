@@ -228,8 +228,9 @@ if withBlueZ {
         .tests(
             "BLEBlueZTests",
             [
-                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFakeBlueZ", "BLEFeatures", "BLEProfiles", "BLESimulation",
-                "BLETestSupport", "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock", "StrapLogger",
+                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles",
+                "BLESimulation", "BLETestSupport", "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock",
+                "StrapLogger",
                 "Thermometer", .log,
                 .subprocess, "Waiting",
             ]),

@@ -1,12 +1,9 @@
 /// Decides which of the peripherals, or devices, in range to connect to next: the strongest that is neither blocked nor
-/// in its pause after a failure, one at a time, up to a limit. At the limit, a much stronger one may take the place of
-/// the weakest.
+/// in its pause after a failure, one at a time, up to a limit.
 package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
     /// What to do next.
     package enum Step: Equatable {
         case connect(ID)
-        /// End this link, for a stronger one.
-        case replace(ID)
         /// Ask again at this time.
         case wait(until: Duration)
         /// Wait for an event.
@@ -20,8 +17,6 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
 
     /// The maximum number of links.
     private let limit: Int
-    /// By how much a candidate must be stronger than a link to take its place, in dB. Nil if none does.
-    private let margin: Int?
     /// How long to keep listening after the first candidate, for a stronger one.
     private let settling: Duration
     private let backoff: Backoff
@@ -29,8 +24,6 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
     private var inRange: [ID: Int?] = [:]
     private var linked: Set<ID> = []
     private var attempt: ID?
-    /// The link that ends for a stronger one.
-    private var leaving: ID?
     private var isAdapterOn = true
     private var failures: [ID: Failure] = [:]
     /// The peripherals that were disconnected by this program, until it connects to them again itself.
@@ -38,8 +31,8 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
     /// The time since which there has been a candidate.
     private var candidateSince: Duration?
 
-    package init(limit: Int, replacing margin: Int? = nil, settling: Duration, backoff: Backoff = .standard) {
-        (self.limit, self.margin, self.settling, self.backoff) = (max(1, limit), margin, settling, backoff)
+    package init(limit: Int, settling: Duration, backoff: Backoff = .standard) {
+        (self.limit, self.settling, self.backoff) = (max(1, limit), settling, backoff)
     }
 
     // MARK: Events
@@ -50,12 +43,9 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
         if !isOn { (inRange, failures) = ([:], [:]) }
     }
 
-    /// Records a peripheral in range. Returns true if this can change the next step before its time.
+    /// Records a peripheral in range. Returns true if it was not in range before.
     package mutating func found(_ id: ID, rssi: Int?) -> Bool {
-        guard let former = inRange.updateValue(rssi, forKey: id) else { return true }
-        guard let margin, let rssi, linked.count >= limit else { return false }
-        if linked.contains(id) { return former.map { rssi < $0 } ?? true }
-        return weakestLink.map { rssi >= $0.rssi + margin } ?? false
+        inRange.updateValue(rssi, forKey: id) == nil
     }
 
     package mutating func lost(_ id: ID) {
@@ -67,8 +57,6 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
     /// as is known.
     package mutating func linkUp(_ id: ID) -> Bool {
         guard attempt == id || inRange[id] != nil || blocked.contains(id) else { return false }
-        // What was heard before the link says nothing about it.
-        if margin != nil, inRange[id] != nil { inRange[id] = .some(nil) }
         if attempt == id { attempt = nil }
         failures[id] = nil
         blocked.remove(id)
@@ -82,11 +70,7 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
         guard linked.remove(id) != nil else { return false }
         // It must be heard again first: it may be out of range.
         inRange[id] = nil
-        if leaving == id {
-            leaving = nil
-        } else if isRequested {
-            blocked.insert(id)
-        }
+        if isRequested { blocked.insert(id) }
         return true
     }
 
@@ -109,18 +93,16 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
 
     // MARK: The next step
 
+    /// Whether an attempt is in progress.
+    package func isAttempting(_ id: ID) -> Bool { attempt == id }
+
     /// Returns what to do next. Takes time proportional to the number of peripherals in range.
     package mutating func next(now: Duration) -> Step {
-        let weakest = linked.count < limit ? nil : weakestLink
-        guard isAdapterOn, attempt == nil, leaving == nil, linked.count < limit || weakest != nil else {
+        guard isAdapterOn, attempt == nil, linked.count < limit else {
             candidateSince = nil
             return .idle
         }
-        let candidates = inRange.filter { id, rssi in
-            guard !linked.contains(id), !blocked.contains(id) else { return false }
-            guard let weakest, let margin else { return true }
-            return rssi.map { $0 >= weakest.rssi + margin } ?? false
-        }
+        let candidates = inRange.filter { !linked.contains($0.key) && !blocked.contains($0.key) }
         let ready = candidates.filter { failures[$0.key].map { $0.retry <= now } ?? true }
         guard !ready.isEmpty else {
             candidateSince = nil
@@ -131,18 +113,8 @@ package struct AutoConnector<ID: Hashable & Comparable & Sendable>: Sendable {
         // One with a link is the nearest of all: there is nothing stronger to wait for.
         let strongest = ready.max { ($0.value ?? .max, $1.key) < ($1.value ?? .max, $0.key) }!
         guard strongest.value == nil || now >= since + settling else { return .wait(until: since + settling) }
-        candidateSince = nil
-        if let weakest {
-            leaving = weakest.id
-            return .replace(weakest.id)
-        }
         attempt = strongest.key
+        candidateSince = nil
         return .connect(strongest.key)
-    }
-
-    /// The weakest of the links whose peripherals advertise meanwhile, if links can be replaced.
-    private var weakestLink: (id: ID, rssi: Int)? {
-        guard margin != nil else { return nil }
-        return linked.compactMap { id in inRange[id]?.map { (id, $0) } }.min { ($0.1, $0.0) < ($1.1, $1.0) }
     }
 }

@@ -25,17 +25,17 @@ package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sen
         if connector.withLock({ $0.found(id, rssi: rssi) }) { signal.yield(()) }
     }
 
-    /// Ends ``run(on:begin:step:)`` with an error.
+    /// Ends ``run(on:begin:connect:)`` with an error.
     package func finish(_ error: BLEError) { signal.finish(throwing: error) }
 
-    /// Carries out steps, each in a task of its own, until this task is cancelled or ``finish(_:)``.
+    /// Connects, each time in a task of its own, until this task is cancelled or ``finish(_:)``.
     ///
     /// - Parameters:
     ///   - begin: runs first. If it throws, nothing else is done.
-    ///   - step: connects, or ends a link that is replaced.
+    ///   - connect: carries out a step.
     package func run(
         on central: Central, begin: () async throws(BLEError) -> Void,
-        step: @escaping @Sendable (AutoConnector<ID>.Step) async -> Void
+        connect: @escaping @Sendable (ID) async -> Void
     ) async throws(BLEError) {
         let result = await withDiscardingTaskGroup { group -> Result<Void, BLEError> in
             let result: Result<Void, BLEError>
@@ -45,8 +45,7 @@ package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sen
                 var alarm: Duration?
                 for try await _ in signals {
                     let now = central.elapsed()
-                    let next = connector.withLock { $0.next(now: now) }
-                    switch next {
+                    switch connector.withLock({ $0.next(now: now) }) {
                     case .idle: break
                     case .wait(let time):
                         if let alarm, alarm > now, alarm <= time { break }
@@ -55,7 +54,7 @@ package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sen
                             try? await central.clock.sleep(for: time - now)
                             signal.yield(())
                         }
-                    case .connect, .replace: group.addTask { await step(next) }
+                    case .connect(let id): group.addTask { await connect(id) }
                     }
                 }
                 result = .success(())

@@ -24,25 +24,21 @@ extension Central {
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.
     ///   - limit: the maximum number of links that are made this way and up at the same time, at least 1. When a link
     ///     is lost, the strongest peripheral in range takes its place.
-    ///   - margin: at the limit, a peripheral that has been stronger than the weakest link by this much, in dB, for as
-    ///     long as `settling` takes its place. The strength of a link is that of the advertisements that its peripheral
-    ///     sends meanwhile; most send none, and their links are not replaced. By default, none is.
     ///   - settling: how long to listen for a stronger peripheral after the first was found.
     ///   - staleAfter: how long a peripheral may be silent before it is no longer a candidate. At least 1 s.
     public nonisolated func autoConnections(
         matching criteria: DiscoveryCriteria, minimumRSSI: Int = -80, limit: Int = 1,
-        replacingWeakerBy margin: Int? = nil,
         settling: Duration = .seconds(1), staleAfter: Duration = .seconds(8)
     ) -> AutoConnections {
         AutoConnections(
             connecting: AutoConnecting(
-                central: self, criteria: criteria, minimumRSSI: minimumRSSI, limit: limit, margin: margin,
-                settling: settling, staleAfter: staleAfter))
+                central: self, criteria: criteria, minimumRSSI: minimumRSSI, limit: limit, settling: settling,
+                staleAfter: staleAfter))
     }
 }
 
 /// The peripherals that a central connects to by itself; see
-/// ``Central/autoConnections(matching:minimumRSSI:limit:replacingWeakerBy:settling:staleAfter:)``.
+/// ``Central/autoConnections(matching:minimumRSSI:limit:settling:staleAfter:)``.
 public struct AutoConnections: AsyncSequence, Sendable {
     /// The type of element: a peripheral with a link.
     public typealias Element = Peripheral
@@ -159,17 +155,10 @@ extension Central {
             // The link may have been there before.
             if connectionState(id) == .connected { run.linkUp(id) }
         } catch {
+            // It may have succeeded at its deadline.
+            guard connectionState(id) != .connected else { return run.linkUp(id) }
             report(unhandled: error, while: "connecting automatically", of: id)
             run.attemptFailed(id, error, now: elapsed())
-        }
-    }
-
-    /// Ends a link that a stronger one replaces.
-    fileprivate func leave(_ id: Peripheral.ID) async {
-        do throws(BLEError) {
-            try await disconnect(id)
-        } catch {
-            report(unhandled: error, while: "replacing a link", of: id)
         }
     }
 }
@@ -180,7 +169,6 @@ struct AutoConnecting: Sendable {
     fileprivate let criteria: DiscoveryCriteria
     fileprivate let minimumRSSI: Int
     fileprivate let limit: Int
-    fileprivate let margin: Int?
     fileprivate let settling: Duration
     fileprivate let staleAfter: Duration
 
@@ -217,7 +205,8 @@ struct AutoConnecting: Sendable {
             switch action {
             case .publish(.connected): linkUp(id)
             case .tell(.linkEnded): linkEnded(id, isRequested: false, error)
-            case .tell(.endedHere), .tell(.disconnectFailed): linkEnded(id, isRequested: true, error)
+            case .tell(.endedHere): linkEnded(id, isRequested: true, error)
+            case .tell(.disconnectFailed): linkEnded(id, isRequested: true, hasFailed: true, error)
             case .fail(_, .cancelledByDisconnect): loop.record { $0.attemptCancelled(id) }
             default: break
             }
@@ -227,10 +216,12 @@ struct AutoConnecting: Sendable {
             if loop.record({ $0.linkUp(id) }) { tell(central.peripheral(id), .connected) }
         }
 
-        private func linkEnded(_ id: Peripheral.ID, isRequested: Bool, _ error: BLEError?) {
+        private func linkEnded(
+            _ id: Peripheral.ID, isRequested: Bool, hasFailed: Bool = false, _ error: BLEError?
+        ) {
             guard loop.record({ $0.linkEnded(id, isRequested: isRequested) }) else { return }
             let error = error ?? BLEError(.disconnected, "the link ended", peripheral: id, disconnectReason: .unknown)
-            tell(central.peripheral(id), .disconnected(error))
+            tell(central.peripheral(id), hasFailed ? .disconnectFailed(error) : .disconnected(error))
         }
 
         func adapterChanged(isOn: Bool) { loop.record { $0.adapterChanged(isOn: isOn) } }
@@ -257,7 +248,7 @@ struct AutoConnecting: Sendable {
     }
 
     private func run(tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void) async throws(BLEError) {
-        let run = Run(AutoConnector(limit: limit, replacing: margin, settling: settling), central, tell: tell)
+        let run = Run(AutoConnector(limit: limit, settling: settling), central, tell: tell)
         let token = await central.token()
         let tracker = DiscoveryTracker(
             // With duplicates, because changes of signal strength are not reported otherwise.
@@ -267,12 +258,8 @@ struct AutoConnecting: Sendable {
         do throws(BLEError) {
             try await run.loop.run(on: central) { () throws(BLEError) in
                 try await central.beginRun(run, token, tracker, adopting: criteria)
-            } step: { [central] step in
-                switch step {
-                case .connect(let id): await central.connect(id, for: run)
-                case .replace(let id): await central.leave(id)
-                case .wait, .idle: break
-                }
+            } connect: { [central] id in
+                await central.connect(id, for: run)
             }
             failure = nil
         } catch {

@@ -14,6 +14,8 @@ public final class Device: Sendable {
     public let messages: MessageSession
     /// The features, in the order of the configuration.
     public let features: [any Feature]
+    /// Whether it was among the connected devices.
+    private let wasPublished = Mutex(false)
     /// Whether the features were informed of the link.
     private let isAnnounced = Mutex(false)
 
@@ -64,6 +66,14 @@ public final class Device: Sendable {
     }
 
     // MARK: Life cycle
+
+    /// Returns true once.
+    func beginPublishing() -> Bool {
+        wasPublished.withLock { wasPublished in
+            defer { wasPublished = true }
+            return !wasPublished
+        }
+    }
 
     /// Connects, discovers the services and enables notifications.
     ///

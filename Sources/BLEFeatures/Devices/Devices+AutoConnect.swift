@@ -28,7 +28,8 @@ extension Devices {
     /// Starts at once, and ends when the stream is no longer read; the links stay. Devices that are connected already
     /// are told first, and those that the program connects meanwhile are told, too. One that the program disconnects
     /// is left alone until the program connects to it itself. A device is connected to as by ``connect(serial:)``, one
-    /// at a time; after a failure, it is left alone for the pauses of `Backoff.standard`. Throws the errors of a scan.
+    /// at a time; after a failure, it is left alone for the pauses of `Backoff.standard`. Who advertises ever new serial
+    /// numbers delays the others: name those that are wanted where that matters. Throws the errors of a scan.
     /// Keeps the newest 256 unread events.
     ///
     /// - Parameters:
@@ -70,7 +71,7 @@ extension Devices {
     private func settle(_ run: AutoConnecting, _ device: Device) {
         if live[device.serial] === device {
             run.ready(device)
-        } else {
+        } else if run.loop.record({ $0.isAttempting(device.serial) }) {
             run.failed(device.serial, Self.lost(device), now: central.elapsed())
         }
     }
@@ -98,7 +99,7 @@ extension Devices {
 
     private nonisolated func keepConnecting(_ run: AutoConnecting, _ minimumRSSI: Int) async throws(BLEError) {
         let events = central.discoveryEvents(
-            matching: configuration.criteria && .rssi(atLeast: minimumRSSI),
+            matching: configuration.criteria,
             // One whose link has ended must be heard again, unchanged.
             duplicates: true, staleAfter: max(configuration.staleness, .seconds(1)))
         let scan = Task(executorPreference: central.taskExecutor) {
@@ -116,6 +117,11 @@ extension Devices {
                 for try await event in events {
                     switch event {
                     case .found(let found), .updated(let found):
+                        // Nil if it has a link, which is near enough.
+                        guard found.advertisement.rssi ?? 0 >= minimumRSSI else {
+                            forget(found.peripheral.id)
+                            continue
+                        }
                         guard let device = self.device(in: found) else { continue }
                         if serials[device.peripheral.id] != device.serial {
                             forget(device.peripheral.id)
@@ -124,7 +130,7 @@ extension Devices {
                         }
                         run.found(device)
                     case .lost(let peripheral): forget(peripheral.id)
-                    case .waiting: break
+                    case .waiting: run.interrupted()
                     }
                 }
             } catch {
@@ -133,8 +139,7 @@ extension Devices {
         }
         defer { scan.cancel() }
         try await run.loop.run(on: central) {
-        } step: { [self] step in
-            guard case .connect(let serial) = step else { return }
+        } connect: { [self] serial in
             do throws(BLEError) {
                 await settle(run, try await connect(serial: serial))
             } catch {
@@ -177,8 +182,20 @@ extension Devices {
             if loop.record({ $0.linkEnded(device.serial, isRequested: isRequested) }) { tell(.ended(device, error)) }
         }
 
+        /// Forgets what was in range, and the pauses: nothing is received at present.
+        fileprivate func interrupted() {
+            loop.record { connector in
+                connector.adapterChanged(isOn: false)
+                connector.adapterChanged(isOn: true)
+            }
+        }
+
         fileprivate func failed(_ serial: String, _ error: BLEError, now: Duration) {
-            let pause = loop.record { $0.attemptFailed(serial, now: now) }
+            let pause = loop.record { connector in
+                // The program has ended the attempt.
+                if error.code == .connectionCancelled { connector.attemptCancelled(serial) }
+                return connector.attemptFailed(serial, now: now)
+            }
             tell(.connectFailed(serial: serial, error, retryAfter: pause))
         }
     }

@@ -183,19 +183,20 @@ public actor Devices {
     }
 
     private func publish(_ device: Device) {
-        guard connected[device.serial] !== device else { return }
+        // Several callers share an attempt, and the device may have ended since the first of them.
+        guard device.beginPublishing() else { return }
         connected[device.serial] = device
         tellReady(device)
         Task { [weak self] in
             guard let error = try? await device.untilDisconnected() else { return }
+            await self?.tellEnd(of: device, error)
             await device.end(error)
-            await self?.removed(device, error)
+            await self?.removed(device)
         }
     }
 
     /// Removes a device whose session has ended. Disconnects it, unless it is being connected to again.
-    private func removed(_ device: Device, _ error: BLEError) async {
-        tellEnd(of: device, error)
+    private func removed(_ device: Device) async {
         guard connected[device.serial] === device else { return }
         connected[device.serial] = nil
         if connecting[device.serial] == nil { try? await device.disconnect() }

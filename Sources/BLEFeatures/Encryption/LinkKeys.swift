@@ -77,6 +77,14 @@ struct LinkKeys: Sendable {
         return true
     }
 
+    /// Handles an encrypted rejection. Returns false if it does not reject the newest request of its command.
+    mutating func didReject(_ rejected: RejectedRequest) -> Bool {
+        let command = rejected.key.command
+        guard rejected.key.isEncrypted else { return true }
+        if candidate?.command == command { return candidate!.cipher.didReject(command, rejected.counter) }
+        return cipher?.didReject(command, rejected.counter) ?? false
+    }
+
     // MARK: Frames
 
     /// Returns the frame of an encrypted request.

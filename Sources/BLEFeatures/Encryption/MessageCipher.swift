@@ -157,6 +157,15 @@ public struct MessageCipher: Sendable {
         throw isLate ? .unrequestedReply : .authenticationFailed
     }
 
+    /// Records that the other side rejects a request. Returns false in `bound` mode unless it is the newest of its
+    /// command, by its counter.
+    mutating func didReject(_ command: MessageCommand, _ counter: UInt64?) -> Bool {
+        guard mode == .bound else { return true }
+        guard let newest = unanswered[command]?.last, newest == counter else { return false }
+        unanswered[command] = nil
+        return true
+    }
+
     private mutating func expectReply(_ command: MessageCommand, to counter: UInt64) {
         unanswered[command] = (unanswered[command] ?? []).suffix(Self.memory - 1) + [counter]
     }

@@ -83,7 +83,8 @@ public struct MessageCodec: TransactionCodec {
                 take(.reply(key(of: message), message))
             case .notification:
                 if message.command == rejections, let rejected = RejectedRequest(message.payload),
-                    rejected.isCredible(isEncrypted: message.isEncrypted)
+                    rejected.isCredible(isEncrypted: message.isEncrypted),
+                    !message.isEncrypted || keys.didReject(rejected)
                 {
                     take(.rejection(rejected.key, rejected.error))
                 } else {

@@ -220,11 +220,7 @@ public final class MessageSession: Sendable {
         do throws(BLEError) {
             return try await withTrust(send)
         } catch {
-            let isUndecipherable =
-                encryption?.mode == .bound && error.cause as? MessageRejection == .undecipherable
-            guard error.cause as? MessageError == .missingKey || isUndecipherable, await !transactions.isClosed else {
-                throw error
-            }
+            guard error.cause as? MessageError == .missingKey, await !transactions.isClosed else { throw error }
             try await secure()
             return try await withTrust(send)
         }

@@ -7,6 +7,7 @@ extension MessagePeripheral {
         // A request that waited when its session ended does not belong to another session.
         guard !Task.isCancelled, isCurrent(number, key) else { return }
         defer { finish(request, key, number) }
+        var counter: UInt64?
         do {
             let decoded: Message?
             do throws(MessageError) {
@@ -16,28 +17,39 @@ extension MessagePeripheral {
                 throw error
             }
             guard let message = decoded else { return }
+            if message.isEncrypted { counter = sessions[key]?.requestCounter }
             guard message.type == .request else { throw MessageRejection.notARequest }
             if let encryption, message.command == encryption.command {
                 guard let payload = try await exchange(message, request.central, key, number) else { return }
                 try reply(to: message, payload, key, number) { try $0.encode($1) }
             } else {
                 let counter = sessions[key]?.beginHandling()
-                let payload = try await onRequest(
-                    MessageRequest(
-                        message.command, payload: message.payload, isEncrypted: message.isEncrypted,
-                        from: request.central),
-                    self)
+                let payload: [UInt8]?
+                do {
+                    payload = try await onRequest(
+                        MessageRequest(
+                            message.command, payload: message.payload, isEncrypted: message.isEncrypted,
+                            from: request.central),
+                        self)
+                } catch {
+                    reject(request.frame, error as? MessageRejection ?? .failed, key, number, counter)
+                    return report(error, request.central)
+                }
                 guard let payload else { return }
                 try reply(to: message, payload, key, number) { try $0.encodeReply($1, answering: counter) }
             }
         } catch {
             report(error, request.central)
-            if !(error is MessageError) { reject(request.frame, error as? MessageRejection ?? .failed, key, number) }
+            if !(error is MessageError) {
+                reject(request.frame, error as? MessageRejection ?? .failed, key, number, counter)
+            }
         }
     }
 
     /// Tells the central that its request is not answered, if it is a request and the central can be told.
-    private func reject(_ frame: [UInt8], _ reason: MessageRejection, _ key: DeviceID?, _ number: Int) {
+    private func reject(
+        _ frame: [UInt8], _ reason: MessageRejection, _ key: DeviceID?, _ number: Int, _ counter: UInt64? = nil
+    ) {
         guard let rejections, isCurrent(number, key), let session = sessions[key],
             let header = try? MessageHeader(decoding: frame.span), header.type == .request
         else { return }
@@ -45,7 +57,8 @@ extension MessagePeripheral {
         // Over a shared subscription, all subscribers would take it for the answer to their own requests.
         guard isEncrypted || !session.isShared else { return }
         let rejected = RejectedRequest(
-            MessageCodec.Key(command: header.command, isEncrypted: header.isEncrypted), reason)
+            MessageCodec.Key(command: header.command, isEncrypted: header.isEncrypted), reason,
+            counter: counter)
         let message = Message(
             rejections, type: .notification, isEncrypted: isEncrypted, payload: rejected.payload)
         // Without keys, there is no exchange any more that it could belong to.

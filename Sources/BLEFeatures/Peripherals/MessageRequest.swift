@@ -103,20 +103,20 @@ extension MessageRejection {
 
     /// Whether the same request may be answered later.
     var isRetryable: Bool {
-        switch self {
-        case .sessionClaimed, .undecipherable: true
-        default: false
-        }
+        self == .sessionClaimed
     }
 }
 
-/// A notification that a request is not answered: its command in two bytes, 1 if it was encrypted or 0, and the code of
-/// the reason.
+/// A notification that a request is not answered: its command in two bytes, 1 if it was encrypted or 0, the code of the
+/// reason, and in `bound` mode the counter of an encrypted request in eight bytes, the highest first.
 struct RejectedRequest {
     let key: MessageCodec.Key
     let reason: MessageRejection
+    let counter: UInt64?
 
-    init(_ key: MessageCodec.Key, _ reason: MessageRejection) { (self.key, self.reason) = (key, reason) }
+    init(_ key: MessageCodec.Key, _ reason: MessageRejection, counter: UInt64? = nil) {
+        (self.key, self.reason, self.counter) = (key, reason, counter)
+    }
 
     /// Nil if the bytes are no rejection. Further bytes are ignored.
     init?(_ payload: [UInt8]) {
@@ -124,9 +124,16 @@ struct RejectedRequest {
         key = MessageCodec.Key(
             command: MessageCommand(command: payload[0], namespace: payload[1]), isEncrypted: payload[2] == 1)
         self.reason = reason
+        let rest = payload.dropFirst(4).prefix(8)
+        counter = rest.count == 8 ? rest.reduce(0) { $0 << 8 | UInt64($1) } : nil
     }
 
-    var payload: [UInt8] { [key.command.command, key.command.namespace, key.isEncrypted ? 1 : 0, reason.code] }
+    var payload: [UInt8] {
+        let counter = counter.map { counter in
+            (0..<8).reversed().map { UInt8(truncatingIfNeeded: counter >> (8 * $0)) }
+        }
+        return [key.command.command, key.command.namespace, key.isEncrypted ? 1 : 0, reason.code] + (counter ?? [])
+    }
 
     /// Whether a message that says so may be believed. Nobody but the device can encrypt one. It cannot encrypt it if
     /// it has no keys, which a key exchange will show.

@@ -68,6 +68,9 @@ struct PeripheralSession {
     /// Encodes a message that is not a reply, or one of the key exchange.
     mutating func encode(_ message: Message) throws(MessageError) -> [UInt8] { try keys.encode(message) }
 
+    /// The counter of the request that was decoded last.
+    var requestCounter: UInt64? { keys.requestCounter }
+
     /// Begins to handle the request that was decoded last. Returns its counter.
     mutating func beginHandling() -> UInt64? {
         isHandling = true

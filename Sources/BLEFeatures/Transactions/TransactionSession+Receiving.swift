@@ -56,7 +56,7 @@ extension TransactionSession {
             note(error)
         case .rejection(let key, let error):
             counters.rejections += 1
-            fail(key, error.at(peripheral.id))
+            if !fail(key, error.at(peripheral.id)) { note(error.at(peripheral.id)) }
         case .notification(let reply):
             counters.notifications += 1
             listeners.tell(reply)
@@ -66,13 +66,14 @@ extension TransactionSession {
         }
     }
 
-    /// Ends the wait for a reply, if there is one.
-    private func fail(_ key: Codec.Key, _ error: BLEError) {
+    /// Ends the wait for a reply. Returns false if there is none.
+    @discardableResult private func fail(_ key: Codec.Key, _ error: BLEError) -> Bool {
         switch queue.reply(key) {
         case .request(let id): settle(id, .failure(error))
         case .late(let id): graces.removeValue(forKey: id)?.cancel()
-        case .none: break
+        case .none: return false
         }
+        return true
     }
 
     private func listeningEnded(_ number: Int, _ error: BLEError) {

@@ -116,17 +116,58 @@ import Waiting
         #expect(try await reply.payload == [7])
     }
 
-    @Test func `a device that has forgotten its keys says so, and the next exchange shows it`() async throws {
-        let (device, session) = try await start(Self.encryption) { _ in [7] }
+    @Test func `a device that has forgotten its keys says so, and the exchange of the next message shows it`()
+        async throws
+    {
+        let asked = SharedValue(0)
+        let (device, session) = try await start(Self.encryption) { _ in
+            asked.change { $0 += 1 }
+            return [7]
+        }
         try await session.pair()
         #expect(try await session.send(Message(Self.name, isEncrypted: true)).payload == [7])
         try await device.forgetPairings()
+        // Nothing is sent twice: the device may have carried it out, and somebody else said this.
+        #expect(await rejection(session, Message(Self.name, isEncrypted: true)) == .undecipherable)
+        #expect(asked.value == 1)
         let error = await expectError(.encryptionFailed) {
             _ = try await session.send(Message(Self.name, isEncrypted: true))
         }
         #expect(error?.cause as? MessageError == .keyUnknownToDevice)
         try await session.pair()
         #expect(try await session.send(Message(Self.name, isEncrypted: true)).payload == [7])
+    }
+
+    @Test func `a rejection of an earlier request does not end the next one`() async throws {
+        let central = SharedValue<DeviceID?>(nil)
+        let gate = Outcome<Void>()
+        let (device, session) = try await start(Self.encryption) { request in
+            central.change { $0 = request.central }
+            if request.payload == [1] { throw MessageRejection.wrongPayload }
+            try? await gate.wait()
+            return [7]
+        }
+        try await session.pair()
+        #expect(await rejection(session, Message(Self.name, isEncrypted: true, payload: [1])) == .wrongPayload)
+        central.change { $0 = nil }
+        let unsolicited = await session.notifications(for: Self.rejections)
+        async let reply = session.send(Message(Self.name, isEncrypted: true))
+        try await central.until { $0 != nil }
+        // With the counter of the first request, and with none.
+        let key = MessageCodec.Key(command: Self.name, isEncrypted: true)
+        for counter in [0, 1, nil] as [UInt64?] {
+            let late = RejectedRequest(key, .wrongPayload, counter: counter)
+            try await device.send(
+                Message(Self.rejections, type: .notification, isEncrypted: true, payload: late.payload),
+                to: try #require(central.value))
+        }
+        var seen = 0
+        for try await _ in unsolicited {
+            seen += 1
+            if seen == 3 { break }
+        }
+        gate.deliver(.success(()))
+        #expect(try await reply.payload == [7])
     }
 
     @Test func `a refused pairing fails at once`() async throws {

@@ -209,24 +209,4 @@ import Testing
             ])
         loop.cancel()
     }
-
-    @Test func `a stronger one takes the place of a link whose peripheral advertises`() async throws {
-        let told = SharedValue<[String]>([])
-        let events = bench.central.autoConnections(matching: .any, replacingWeakerBy: 10).events
-        let loop = Task {
-            for try await (peripheral, event) in events { told.change { $0.append(text(peripheral, event)) } }
-        }
-        await bench.backend.asked(.startDiscovery)
-        await hear(bench.strap, -70)
-        await settle()
-        try await told.until { $0.last == "strap connected" }
-        await hear(bench.strap, -70)
-        await hear(bench.lamp, -60)
-        await settle()
-        try await told.until { $0.last == "strap disconnected" }
-        await settle()
-        try await told.until { $0.last == "lamp connected" }
-        #expect(await bench.strap.connectionState == .disconnected)
-        loop.cancel()
-    }
 }

@@ -8,9 +8,9 @@ import Testing
     private let lamp: Peripheral.ID = "lamp"
     private let lock: Peripheral.ID = "lock"
 
-    private func connector(limit: Int = 1, replacing margin: Int? = nil) -> AutoConnector<Peripheral.ID> {
+    private func connector(limit: Int = 1) -> AutoConnector<Peripheral.ID> {
         AutoConnector(
-            limit: limit, replacing: margin, settling: .seconds(1),
+            limit: limit, settling: .seconds(1),
             backoff: Backoff(initial: .seconds(2), factor: 2, maximum: .seconds(60)))
     }
 
@@ -133,54 +133,5 @@ import Testing
         _ = connector.found(lamp, rssi: -40)
         _ = connector.next(now: .seconds(4))
         #expect(step(&connector, .seconds(5)) == .connect(strap))
-    }
-
-    /// Two links, of a lamp at -60 dBm and a strap at -70 dBm, with a margin of 10 dB.
-    private func full() -> AutoConnector<Peripheral.ID> {
-        var connector = connector(limit: 2, replacing: 10)
-        for (id, rssi) in [(strap, -70), (lamp, -60)] {
-            _ = connector.found(id, rssi: rssi)
-            _ = connector.linkUp(id)
-        }
-        return connector
-    }
-
-    @Test func `at the limit, a much stronger one takes the place of the weakest`() {
-        var connector = full()
-        // The strengths from before the links do not count.
-        _ = connector.found(lock, rssi: -40)
-        #expect(step(&connector, .zero) == .idle)
-        #expect(connector.found(strap, rssi: -65) == true)
-        #expect(connector.found(strap, rssi: -64) == false)
-        #expect(connector.found(strap, rssi: -66) == true)
-        #expect(connector.found(lamp, rssi: -60) == true)
-        #expect(step(&connector, .seconds(1)) == .wait(until: .seconds(2)))
-        #expect(step(&connector, .seconds(2)) == .replace(strap))
-        #expect(step(&connector, .seconds(3)) == .idle)
-        #expect(connector.linkEnded(strap, isRequested: true) == true)
-        #expect(step(&connector, .seconds(3)) == .wait(until: .seconds(4)))
-        #expect(step(&connector, .seconds(4)) == .connect(lock))
-        _ = connector.linkUp(lock)
-        // It is not taken for one that the program has disconnected.
-        connector.linkEnded(lock, isRequested: false)
-        _ = connector.found(strap, rssi: -66)
-        _ = connector.next(now: .seconds(5))
-        #expect(step(&connector, .seconds(6)) == .connect(strap))
-    }
-
-    @Test func `one that is a little stronger, or not for long enough, takes no place`() {
-        var connector = full()
-        _ = connector.found(strap, rssi: -70)
-        #expect(connector.found(lock, rssi: -61) == true)
-        #expect(step(&connector, .seconds(9)) == .idle)
-        #expect(connector.found(lock, rssi: -60) == true)
-        #expect(step(&connector, .seconds(10)) == .wait(until: .seconds(11)))
-        #expect(connector.found(lock, rssi: -75) == false)
-        #expect(step(&connector, .seconds(11)) == .idle)
-        #expect(connector.found(lock, rssi: -55) == true)
-        #expect(step(&connector, .seconds(12)) == .wait(until: .seconds(13)))
-        // A link that is not heard any longer may be as strong as the other.
-        connector.lost(strap)
-        #expect(step(&connector, .seconds(13)) == .idle)
     }
 }

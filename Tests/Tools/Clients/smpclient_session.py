@@ -1,5 +1,5 @@
 """A session of smpclient (PyPI, with bleak) with a device that BLEFirmware serves under the given name, through the
-bluetoothd of DBUS_SYSTEM_BUS_ADDRESS: all its groups, and an upload that is interrupted once and goes on.
+bluetoothd of DBUS_SYSTEM_BUS_ADDRESS: all its groups, and an upload that is interrupted three times and goes on.
 
     pip install smpclient bleak
     ble fake --empty --adapters 2 -- sh -c 'serve-a-device-on-hci1 & python smpclient_session.py Device'
@@ -10,12 +10,13 @@ The device has a running image, a shell that answers with the arguments and the 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 import struct
-import sys
 import time
 
+from bleak.backends.bluezdbus.manager import BlueZManager
 from smpclient import SMPClient
 from smpclient.generics import error, success
 from smpclient.requests.file_management import FileHashChecksum, FileStatus
@@ -40,8 +41,8 @@ async def check(client: SMPClient, request):  # type: ignore[no-untyped-def]
     return response
 
 
-async def main(name: str) -> None:
-    image, digest = make_image(40_000)
+async def main(name: str, length: int) -> None:
+    image, digest = make_image(length)
     client = SMPClient(SMPBLETransport(), name)
     await client.connect()
     assert (await check(client, EchoWrite(d='hällo'))).r == 'hällo'
@@ -52,19 +53,20 @@ async def main(name: str) -> None:
     result = await check(client, Execute(argv=['a', 'b']))
     assert (result.o, result.ret) == ('a b', 3), result
     print('slots', [(s.slot, s.version, s.active) for s in (await check(client, ImageStatesRead())).images])
-    begin = time.monotonic()
     offset = 0
-    async for offset in client.upload(image):
-        if offset > 15_000:
-            break
-    await client.disconnect()
-    await asyncio.sleep(1)
-    await client.connect()
-    first = None
+    for cut in range(3):
+        async for offset in client.upload(image):
+            if offset > length * (cut + 1) // 5:
+                break
+        await client.disconnect()
+        await asyncio.sleep(1)
+        await client.connect()
+    begin, first = time.monotonic(), None
     async for resumed in client.upload(image):
         first = first or resumed
     assert first == offset, (first, offset)
-    print('uploaded', len(image), 'bytes, resumed at', first, f'in {time.monotonic() - begin:.1f} s')
+    rate = (len(image) - offset) / (time.monotonic() - begin)
+    print(f'uploaded {len(image)} bytes, resumed at {first}, {rate:.0f} bytes/s')
     response = await check(client, ImageStatesWrite(hash=digest))
     assert [s.pending for s in response.images] == [False, True], response
     assert error(await client.request(ImageErase(slot=1)))
@@ -87,4 +89,13 @@ async def main(name: str) -> None:
     print('ok')
 
 
-asyncio.run(main(sys.argv[1]))
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser()
+    parser.add_argument('name')
+    parser.add_argument('--adapter', help='such as hci1; the default adapter if missing')
+    parser.add_argument('--length', type=int, default=40_000, help='of the image, in bytes')
+    arguments = parser.parse_args()
+    if arguments.adapter:
+        # smpclient does not pass an adapter on to bleak.
+        BlueZManager.get_default_adapter = lambda self: f'/org/bluez/{arguments.adapter}'  # type: ignore[method-assign]
+    asyncio.run(main(arguments.name, arguments.length))

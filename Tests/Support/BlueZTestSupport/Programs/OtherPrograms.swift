@@ -49,6 +49,11 @@ public enum OtherPrograms {
         return try await session("page", [chromium ?? "", address, token, strap, lamp, hostile, folder], bus: nil)
     }
 
+    /// What smpclient says of a device that `BLEFirmware` serves, and how fast its upload is (`smpclient_session.py`).
+    public static func firmwareSession(name: String, adapter: String, length: Int) async throws -> String {
+        try await session("smpclient", [name, "--adapter", adapter, "--length", "\(length)"], bus: nil)
+    }
+
     /// What bleak gets, and what it and bluetoothd say to each other.
     ///
     /// - Parameter bus: nil for the system's.
