@@ -16,6 +16,7 @@ import struct
 import sys
 import time
 
+from bleak.backends.bluezdbus.manager import BlueZManager
 from smpclient import SMPClient
 from smpclient.generics import error, success
 from smpclient.requests.file_management import FileHashChecksum, FileStatus
@@ -38,6 +39,10 @@ async def check(client: SMPClient, request):  # type: ignore[no-untyped-def]
     response = await client.request(request)
     assert success(response), response
     return response
+
+
+# bleak chooses any adapter, but the one that serves the device does not receive it.
+BlueZManager.get_default_adapter = lambda self: '/org/bluez/hci0'  # type: ignore[method-assign]
 
 
 async def main(name: str) -> None:
