@@ -170,6 +170,25 @@ import Testing
         #expect(setting.received.value == [Self.firmware])
     }
 
+    @Test func `a handler that takes its time is waited for, and other requests are refused meanwhile`() async throws {
+        let (began, isOver) = (SharedValue(false), SharedValue(false))
+        let target = SecureDFUTarget { _ in
+            began.change { $0 = true }
+            try await isOver.until { $0 }
+            return 10
+        } onFirmware: { _, _ in
+        }
+        let world = try await SimulatedWorld()
+        let (peripheral, _) = try await world.add(target.definition(name: "DfuTarg"))
+        let task = Task { try await SecureDFU(peripheral).upload(initPacket: [1], firmware: [1]).finish() }
+        try await began.until { $0 }
+        let error = await expectError(.attributeError) { try await peripheral.write([0x06, 0x01], to: Self.point) }
+        #expect(error?.attError == .procedureInProgress)
+        isOver.change { $0 = true }
+        // The firmware is shorter than the init packet says: the device waits for more.
+        try await task.value
+    }
+
     @Test func `an application starts its bootloader`() async throws {
         let events = SharedValue<[String]>([])
         let service = ButtonlessDFU.definition { name in

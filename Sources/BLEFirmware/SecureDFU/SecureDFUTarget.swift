@@ -13,8 +13,9 @@ internal import Synchronization
 /// ```
 ///
 /// One central at a time uses it: requests and packets of others are rejected with `insufficientResources` until its
-/// link ends. What has arrived is kept, and the transfer goes on if a central has the same firmware. A request without a
-/// subscription is rejected with `improperlyConfigured`.
+/// link ends. What has arrived is kept, and the transfer goes on if a central has the same firmware. A request without
+/// a subscription is rejected with `improperlyConfigured`. The handlers may take their time, although centrals usually
+/// wait 30 s: other requests are rejected with `procedureInProgress` meanwhile.
 public final class SecureDFUTarget: Sendable {
     /// Validates an init packet. Returns the size of the firmware that it describes, in bytes, or throws to refuse it.
     public typealias InitPacketHandler = @Sendable (_ initPacket: [UInt8]) async throws -> Int
@@ -102,22 +103,32 @@ public final class SecureDFUTarget: Sendable {
             if case .respond = step {} else { state.isBusy = true }
             return (step, notifier)
         }
-        let (result, parameter): (DFUResult, [UInt8])
+        let response = [DFUOpcode.response, opcode]
+        if case .respond(let result, let parameter) = step {
+            await notifier.notify(response + [result.rawValue] + parameter)
+        } else {
+            // The write is answered at once, because a handler may take longer than a write may. The link's end does
+            // not stop it: the device would not know what it has.
+            Task { await notifier.notify(response + [await perform(step).rawValue]) }
+        }
+    }
+
+    /// Runs the handler that follows a request.
+    private func perform(_ step: DFUReceiver.Step) async -> DFUResult {
         switch step {
-        case .respond(let answer, let bytes): (result, parameter) = (answer, bytes)
+        case .respond(let result, _): return result
         case .validate(let initPacket):
             let size = try? await onInitPacket(initPacket)
-            (result, parameter) = state.withLock { state in
+            return state.withLock { state in
                 state.isBusy = false
-                return (state.receiver.didValidate(initPacket, firmwareSize: size), [])
+                return state.receiver.didValidate(initPacket, firmwareSize: size)
             }
         case .install(let initPacket, let firmware):
             let isSuccess = (try? await onFirmware(initPacket, firmware)) != nil
-            (result, parameter) = state.withLock { state in
+            return state.withLock { state in
                 state.isBusy = false
-                return (state.receiver.didInstall(isSuccess: isSuccess), [])
+                return state.receiver.didInstall(isSuccess: isSuccess)
             }
         }
-        await notifier.notify([DFUOpcode.response, opcode, result.rawValue] + parameter)
     }
 }
