@@ -100,7 +100,7 @@ public struct SecureDFU: Profile {
         case .resume(let offset):
             report(offset)
             position = sender.end(of: sender.begin(of: offset))
-            if try await !write(bytes[offset..<position], bytes, interval, report) {
+            if try await write(bytes[offset..<position], after: state.checksum, interval, report) == nil {
                 position = sender.begin(of: offset)
             } else {
                 try await point.perform(DFUOpcode.execute)
@@ -115,12 +115,13 @@ public struct SecureDFU: Profile {
             position = end
         }
         let isResumed = position > 0
+        var checksum = CRC32.checksum(bytes[..<position])
         var failures = 0
         while position < bytes.count {
             let end = sender.end(of: position)
             try await point.perform(
                 DFUOpcode.create, [type.rawValue] + DFUNumber.bytes(UInt32(truncatingIfNeeded: end - position)))
-            guard try await write(bytes[position..<end], bytes, interval, report) else {
+            guard let next = try await write(bytes[position..<end], after: checksum, interval, report) else {
                 failures += 1
                 // The checksum is that of all objects.
                 if isResumed, failures > 1 { return false }
@@ -133,18 +134,20 @@ public struct SecureDFU: Profile {
             }
             try await point.perform(DFUOpcode.execute)
             failures = 0
-            position = end
+            (position, checksum) = (end, next)
         }
         return true
     }
 
-    /// Writes a part of the bytes. Returns false if the device has received something else.
+    /// Writes a part of the bytes. Returns the checksum up to its end, or nil if the device has received something else.
+    ///
+    /// - Parameter earlier: the checksum of the bytes before.
     private func write(
-        _ part: ArraySlice<UInt8>, _ bytes: [UInt8], _ interval: Int, _ report: @Sendable (Int) -> Void
-    ) async throws(BLEError) -> Bool {
+        _ part: ArraySlice<UInt8>, after earlier: UInt32, _ interval: Int, _ report: @Sendable (Int) -> Void
+    ) async throws(BLEError) -> UInt32? {
         let length = try await packetLength()
         let key = service.key(CharacteristicKey(characteristic: .dfuPacket))
-        var checksum = CRC32.checksum(bytes[..<part.startIndex])
+        var checksum = earlier
         var rest = part
         var count = 0
         while !rest.isEmpty {
@@ -156,10 +159,10 @@ public struct SecureDFU: Profile {
             guard count % interval == 0 || rest.isEmpty else { continue }
             let state = try DFUObjectState(
                 decoding: try await point.perform(DFUOpcode.checksum), hasSize: false)
-            guard state.offset == rest.startIndex, state.checksum == checksum else { return false }
+            guard state.offset == rest.startIndex, state.checksum == checksum else { return nil }
             report(state.offset)
         }
-        return true
+        return checksum
     }
 
     /// The length of packets, a multiple of 4, because the bootloader writes words.
