@@ -139,7 +139,7 @@ public struct SecureDFU: Profile {
         return true
     }
 
-    /// Writes a part of the bytes. Returns the checksum up to its end, or nil if the device has received something else.
+    /// Writes a part of the bytes. Returns the checksum up to its end, or nil if the device has another one.
     ///
     /// - Parameter earlier: the checksum of the bytes before.
     private func write(
