@@ -54,8 +54,8 @@ extension FirmwareClient {
 
     /// Resets the device, which answers first. The link ends soon after.
     ///
-    /// - Parameter isForced: whether to reset although the device has refused with ``SMPFailure/Code/busy``. It is sent as
-    ///   a boolean, because Zephyr decodes only that, unlike the Python package smp, which sends a number.
+    /// - Parameter isForced: whether to reset although the device has refused with ``SMPFailure/Code/busy``. Sent as a
+    ///   boolean: Zephyr ignores the number that the Python package smp sends.
     public func reset(isForced: Bool = false) async throws(BLEError) {
         _ = try await session.request(.write, .reset, isForced ? ["force": true] : [:])
     }
