@@ -52,7 +52,11 @@ import Testing
         #expect(try await client.fileLength("/lfs/a") == 300)
         #expect(try await client.fileHash("/lfs/a", .crc32, length: 300) == .crc32(0xDEAD_BEEF))
         #expect(try await client.download("/lfs/a") == Array(0x40..<0x60))
-        #expect(device.requests.value.map { Hex.string($0.bytes) } == Vectors.requests.map(\.value))
+        // smp sends the number 1, of which Zephyr does not take notice.
+        let expected = Vectors.requests.map {
+            $0.key == "forced reset" ? String($0.value.dropLast(2)) + "f5" : $0.value
+        }
+        #expect(device.requests.value.map { Hex.string($0.bytes) } == expected)
     }
 
     @Test func `errors of both versions are reported with their meaning`() async throws {

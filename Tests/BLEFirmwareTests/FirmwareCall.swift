@@ -39,6 +39,11 @@ struct FirmwareCall: Sendable, CustomTestStringConvertible {
         FirmwareCall("FirmwareUpload.Iterator.next()") { client in
             for try await _ in client.upload([1], toFile: "/a") {}
         },
+        FirmwareCall("FirmwareUpload.Iterator.next(isolation:)") { client in
+            for try await _ in SecureDFU(client.peripheral).upload(initPacket: [1], firmware: [1]) {}
+        },
+        FirmwareCall("ButtonlessDFU.enterBootloader()") { try await ButtonlessDFU($0.peripheral).enterBootloader() },
+        FirmwareCall("ButtonlessDFU.setName(_:)") { try await ButtonlessDFU($0.peripheral).setName("a") },
     ]
 }
 
@@ -68,7 +73,8 @@ struct FirmwareCall: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: FirmwareCall.all) func `a call ends at its deadline`(_ call: FirmwareCall) async throws {
         let task = await begin(call)
-        await world.clock.sleepers(1, for: .seconds(call.name.contains("erase") ? 20 : 10))
+        // The request's own timeout, or that of connecting.
+        await world.clock.sleepers(1, for: .seconds(20))
         world.clock.advance(by: .seconds(20))
         let error = await #expect(throws: BLEError.self) { try await task.value }
         #expect(error.map { [.timedOut, .peripheralNotFound].contains($0.code) } == true)

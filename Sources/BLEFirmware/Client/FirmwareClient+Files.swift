@@ -89,7 +89,7 @@ extension FirmwareClient {
             if offset == 0 { fields["len"] = CBOR(total) }
             return fields
         }
-        return FirmwareUpload(plan: plan, client: self)
+        return FirmwareUpload { [self] in await session.start(plan) }
     }
 }
 

@@ -81,7 +81,7 @@ extension FirmwareClient {
             if isUpgrade { fields["upgrade"] = true }
             return fields
         }
-        return FirmwareUpload(plan: plan, client: self)
+        return FirmwareUpload { [self] in await session.start(plan) }
     }
 
     private static func slots(_ fields: CBORMap) throws(BLEError) -> [ImageSlot] {

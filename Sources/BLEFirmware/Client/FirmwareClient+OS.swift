@@ -54,9 +54,10 @@ extension FirmwareClient {
 
     /// Resets the device, which answers first. The link ends soon after.
     ///
-    /// - Parameter isForced: whether to reset although the device has refused with ``SMPFailure/Code/busy``.
+    /// - Parameter isForced: whether to reset although the device has refused with ``SMPFailure/Code/busy``. Sent as a
+    ///   boolean: Zephyr ignores the number that the Python package smp sends.
     public func reset(isForced: Bool = false) async throws(BLEError) {
-        _ = try await session.request(.write, .reset, isForced ? ["force": 1] : [:])
+        _ = try await session.request(.write, .reset, isForced ? ["force": true] : [:])
     }
 
     /// Returns the device's date and time, such as `2026-11-27T06:56:24`, as it sends it.

@@ -22,8 +22,8 @@ public struct FirmwareUpload: AsyncSequence, Sendable {
     /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
-    let plan: UploadPlan
-    let client: FirmwareClient
+    /// Starts the upload, which ends with the stream. What the function holds lasts as long as the iteration.
+    let start: @Sendable () async -> AsyncThrowingStream<UploadProgress, any Error>
 
     /// Uploads everything, and returns when the device has it.
     public func finish() async throws(BLEError) {
@@ -31,18 +31,15 @@ public struct FirmwareUpload: AsyncSequence, Sendable {
     }
 
     /// Creates an iterator.
-    public func makeAsyncIterator() -> Iterator { Iterator(plan: plan, client: client) }
+    public func makeAsyncIterator() -> Iterator { Iterator(start: start) }
 
     /// An iterator over the progress.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let plan: UploadPlan
-        // The session lasts as long as the upload.
-        fileprivate let client: FirmwareClient
+        private let start: @Sendable () async -> AsyncThrowingStream<UploadProgress, any Error>
         private var base: AsyncThrowingStream<UploadProgress, any Error>.AsyncIterator?
 
-        fileprivate init(plan: UploadPlan, client: FirmwareClient) {
-            self.plan = plan
-            self.client = client
+        fileprivate init(start: @escaping @Sendable () async -> AsyncThrowingStream<UploadProgress, any Error>) {
+            self.start = start
         }
 
         /// Returns the next progress, or nil at the end.
@@ -53,7 +50,7 @@ public struct FirmwareUpload: AsyncSequence, Sendable {
         /// Returns the next progress, or nil at the end, without leaving the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(BLEError) -> UploadProgress? {
             if Task.isCancelled { throw .cancelledRequest }
-            if base == nil { base = await client.session.start(plan).makeAsyncIterator() }
+            if base == nil { base = await start().makeAsyncIterator() }
             do {
                 if let progress = try await base?.next(isolation: actor) { return progress }
             } catch {

@@ -76,20 +76,9 @@ extension FirmwarePeripheral {
         if offset > 0 { fields["off"] = CBOR(offset) }
         switch FileHash.Kind(rawValue: kind) {
         case .sha256?: fields["output"] = .bytes(Array(SHA256.hash(data: bytes)))
-        case .crc32?: fields["output"] = CBOR(Int(CRC32.checksum(bytes)))
+        case .crc32?: fields["output"] = CBOR(Int(CRC32.checksum(bytes[...])))
         case nil: throw SMPFailure.unknownFileHash
         }
         return fields
-    }
-}
-
-/// CRC-32 of IEEE 802.3: the polynomial 0x04C11DB7 reflected, inverted at the beginning and the end.
-enum CRC32 {
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
-    }
-
-    static func checksum(_ bytes: [UInt8]) -> UInt32 {
-        ~bytes.reduce(UInt32.max) { $0 >> 8 ^ table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
     }
 }

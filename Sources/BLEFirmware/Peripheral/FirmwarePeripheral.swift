@@ -105,7 +105,12 @@ public actor FirmwarePeripheral {
                         defer { self.sessions.close(session) }
                         for await work in session.work { try await self.handle(work, session, notifier) }
                     })
-            ], onDisconnect: { await self.disconnected($0) })
+            ],
+            onDisconnect: { central in
+                // Before the first suspension, and therefore before a request of the next link.
+                self.sessions.release(central)
+                await self.disconnected(central)
+            })
     }
 
     /// The device as a peripheral that advertises the service.
@@ -117,7 +122,6 @@ public actor FirmwarePeripheral {
     }
 
     private func disconnected(_ central: DeviceID) {
-        sessions.release(central)
         upload?.release(central)
         for name in fileUploads.keys { fileUploads[name]?.release(central) }
     }

@@ -1,0 +1,1 @@
+private let initPacket: [UInt8] = given()
