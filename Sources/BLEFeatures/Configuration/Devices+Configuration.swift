@@ -38,7 +38,9 @@ extension Devices {
         ///
         /// A rejection is a notification with this command. Its payload is the command of the request (two bytes, as in
         /// a header), 1 if the request was encrypted or 0, the ``MessageRejection/code``, and in `bound` mode the
-        /// counter of an encrypted request (8 bytes, the highest first). It is encrypted if the request was. The request ends with `messageRejected`, whose cause is the ``MessageRejection``.
+        /// counter of an encrypted request (8 bytes, the highest first). It is encrypted if the request was.
+        ///
+        /// The request ends with `messageRejected`, whose cause is the ``MessageRejection``.
         public let rejections: MessageCommand?
         /// The maximum number of unprocessed packets; see ``TransactionConfiguration/bufferedPackets``. 1024 by
         /// default.

@@ -18,7 +18,7 @@ extension Devices {
     /// ```swift
     /// for try await event in devices.autoConnections() {
     ///     switch event {
-    ///     case .ready(let lamp): try await lamp.feature(LightFeature.self).set(on: true)
+    ///     case .ready(let lamp): print(lamp.serial, "is ready")
     ///     case .connectFailed(let serial, let error, _): print(serial, error)
     ///     case .ended(let lamp, let error): print(lamp.serial, error)
     ///     }
@@ -28,8 +28,8 @@ extension Devices {
     /// Starts at once, and ends when the stream is no longer read; the links stay. Devices that are connected already
     /// are told first, and those that the program connects meanwhile are told, too. One that the program disconnects
     /// is left alone until the program connects to it itself. A device is connected to as by ``connect(serial:)``, one
-    /// at a time; after a failure, it is left alone for the pauses of `Backoff.standard`. Who advertises ever new serial
-    /// numbers delays the others: name those that are wanted where that matters. Throws the errors of a scan.
+    /// at a time; after a failure, it is left alone for the pauses of `Backoff.standard`. Whoever advertises ever new
+    /// serial numbers delays the others: name those that are wanted where that matters. Throws the errors of a scan.
     /// Keeps the newest 256 unread events.
     ///
     /// - Parameters:

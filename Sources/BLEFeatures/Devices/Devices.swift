@@ -187,6 +187,7 @@ public actor Devices {
         guard device.beginPublishing() else { return }
         connected[device.serial] = device
         tellReady(device)
+        // Several steps: each knows the device, and does nothing once another is in its place.
         Task { [weak self] in
             guard let error = try? await device.untilDisconnected() else { return }
             await self?.tellEnd(of: device, error)

@@ -2,6 +2,7 @@ import BLE
 import BLEBackendTesting
 import BLEBlueZ
 import BLEFakeBlueZ
+import BLEFirmware
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -45,6 +46,30 @@ struct FakeProgramsTests {
         _ = await world.radio.add(SimulatedStrap().definition)
         let session = try await OtherPrograms.bluetoothctlSession(bus: world.bus.address)
         #expect(OtherPrograms.difference(session, try OtherPrograms.Recorded.bluetoothctl.session(minorVersion)) == [])
+        await world.daemon.kill()
+    }
+
+    @Test(.enabled(if: OtherPrograms.has("smpclient")), arguments: [66, 82])
+    func `smpclient updates a device on another adapter, although it disconnects three times, and uses the rest`(
+        _ minorVersion: Int
+    ) async throws {
+        let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
+        await world.daemon.addAdapter("hci1")
+        let storage = MemoryFirmwareStorage(.init(primary: FirmwareImage(version: FirmwareVersion(1, 0), program: [1])))
+        let device = FirmwarePeripheral(
+            storage, applicationInfo: "the fake",
+            onExecute: { .init(output: $0.joined(separator: " "), returnCode: 3) },
+            onReset: { _ in try await storage.reset() })
+        let host = try await PeripheralHost(backend: .bluez(adapter: "hci1", bus: world.bus.address))
+        try await host.withServed(device.definition(name: "Updatable")) { _ in
+            let session = try await OtherPrograms.firmwareSession(
+                name: "Updatable", adapter: "hci0", length: 100_000, bus: world.bus.address)
+            #expect(session.hasSuffix("ok\n"))
+        }
+        #expect(await storage.contents.primary?.version == FirmwareVersion(3, 2, 1))
+        #expect(await storage.contents.primary?.bytes.count ?? 0 > 100_000)
+        #expect(await storage.contents.isConfirmed)
+        await host.shutDown()
         await world.daemon.kill()
     }
 }

@@ -50,8 +50,16 @@ public enum OtherPrograms {
     }
 
     /// What smpclient says of a device that `BLEFirmware` serves, and how fast its upload is (`smpclient_session.py`).
-    public static func firmwareSession(name: String, adapter: String, length: Int) async throws -> String {
-        try await session("smpclient", [name, "--adapter", adapter, "--length", "\(length)"], bus: nil)
+    ///
+    /// - Parameters:
+    ///   - name: what the device advertises.
+    ///   - adapter: the adapter that smpclient uses, which is not that of the device.
+    ///   - length: the length of the image, in bytes.
+    ///   - bus: nil for the system's.
+    public static func firmwareSession(
+        name: String, adapter: String, length: Int, bus: String? = nil
+    ) async throws -> String {
+        try await session("smpclient", [name, "--adapter", adapter, "--length", "\(length)"], bus: bus)
     }
 
     /// What bleak gets, and what it and bluetoothd say to each other.
