@@ -31,7 +31,7 @@ let package = Package(
                 """),
         .trait(
             name: "DeviceCommands",
-            description: "`ble devices` and `ble demo`, in the command line tool. Builds BLEFeatures and swift-crypto."),
+            description: "`ble devices`, `ble update` and `ble demo`, in the command line tool. Builds swift-crypto."),
         .trait(
             name: "DistributedTracingSupport",
             description: "The operations of centrals and hosts as spans. Builds swift-distributed-tracing."),
@@ -191,6 +191,7 @@ if withBlueZ {
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEFakeBlueZ", "BLEProfiles",
                 "BLERecording", "BLESimulation", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "BLEFirmware", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "Loop", condition: .when(traits: ["Gateway", "Web"])),
                 .target(name: "MQTT", condition: .when(traits: ["Gateway"])),
@@ -238,8 +239,8 @@ if withBlueZ {
             "BLECommandTests",
             [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ",
-                "BLEFeatures", "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport", "BLETesting",
-                "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
+                "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport",
+                "BLETesting", "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
             ] + .web),
         .executableTarget(
             name: "Benchmarks",

@@ -117,6 +117,36 @@ import Testing
         #expect(output.allSatisfy { $0 == "é" })
     }
 
+    @Test func `output of characters of many code points is cut, too`() async throws {
+        let storage = MemoryFirmwareStorage()
+        let device = FirmwarePeripheral(storage, onExecute: { .init(output: $0.joined(separator: " ")) })
+        let world = try await SimulatedWorld()
+        let lamp = try await world.add(device.definition(name: "Lamp")).peripheral
+        let character = "e" + String(repeating: "\u{301}", count: 495)
+        let output = try await FirmwareClient(lamp).execute([character]).output
+        #expect(output.unicodeScalars.starts(with: "e\u{301}".unicodeScalars))
+        #expect((900..<1000).contains(output.utf8.count))
+    }
+
+    @Test func `a reset is carried out although its central ends the link at once`() async throws {
+        let isReset = SharedValue(false)
+        let gate = SharedValue(false)
+        let storage = MemoryFirmwareStorage()
+        let device = FirmwarePeripheral(
+            storage,
+            onReset: { _ in
+                try await gate.until { $0 }
+                try Task.checkCancellation()
+                isReset.change { $0 = true }
+            })
+        let world = try await SimulatedWorld()
+        let lamp = try await world.add(device.definition(name: "Lamp")).peripheral
+        try await FirmwareClient(lamp).reset()
+        try await lamp.disconnect()
+        gate.change { $0 = true }
+        try await isReset.until { $0 }
+    }
+
     @Test func `files are uploaded, hashed, downloaded and replaced`() async throws {
         let (client, _) = try await device()
         for count in [0, 1, 23, 24, 255, 256, 5000] {

@@ -123,4 +123,24 @@ import Testing
         #expect(table.match(header) == nil)
         #expect(table.isEmpty)
     }
+
+    @Test func `a device that forgets the upload after each beginning ends it`() throws {
+        var machine = UploadMachine(total: 100, window: 1)
+        #expect(throws: UploadMachine.Failure.stalled(offset: 0)) {
+            for _ in 0..<100 {
+                machine.didSend(0..<32)
+                try machine.didReceive(offset: 32)
+                machine.didSend(32..<41)
+                try machine.didReceive(offset: 0)
+            }
+        }
+    }
+
+    @Test func `one refused chunk does not end an upload with a large window`() throws {
+        var machine = UploadMachine(total: 1000, window: 16, offset: 0)
+        for number in 0..<16 { machine.didSend(number * 10..<number * 10 + 10) }
+        // The first one was refused.
+        for _ in 0..<16 { try machine.didReceive(offset: 0) }
+        #expect(machine.nextOffset == 0)
+    }
 }

@@ -56,8 +56,8 @@ public struct AutoConnections: AsyncSequence, Sendable {
     /// }
     /// ```
     ///
-    /// After `connectFailed`, `retryAfter` is the pause before this peripheral is a candidate again. Keeps the newest
-    /// 256 unread events.
+    /// After `connectFailed`, `retryAfter` is the pause before this peripheral is a candidate again. After
+    /// `disconnectFailed`, the link may still be up, and its end is not told. Keeps the newest 256 unread events.
     public var events: AutoConnectionEvents { AutoConnectionEvents(connecting: connecting) }
 
     /// Creates an iterator. Its first `next()` starts the scan.

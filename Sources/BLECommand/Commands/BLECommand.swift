@@ -32,10 +32,11 @@ struct BLECommand: AsyncParsableCommand {
             RecordCommand.self, DiffCommand.self, ConvertCommand.self, NumbersCommand.self,
         ] + deviceCommands + gatewayCommands + webCommands)
 
-    /// The commands that require `BLEFeatures`, and therefore swift-crypto, which takes longer to build than everything
-    /// else.
+    /// The commands that require swift-crypto, which takes longer to build than everything else.
     #if DeviceCommands
-        private static let deviceCommands: [any ParsableCommand.Type] = [DevicesCommand.self, DemoCommand.self]
+        private static let deviceCommands: [any ParsableCommand.Type] = [
+            UpdateCommand.self, DevicesCommand.self, DemoCommand.self,
+        ]
     #else
         private static let deviceCommands: [any ParsableCommand.Type] = []
     #endif

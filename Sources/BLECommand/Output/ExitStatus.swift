@@ -3,6 +3,7 @@ import BLERecording
 
 #if DeviceCommands
     import BLEFeatures
+    import BLEFirmware
 #endif
 
 /// The exit statuses of `ble`, which are stable.
@@ -48,11 +49,13 @@ enum ExitStatus {
         (130, [.cancelled], "interrupted (143: terminated)"),
     ]
 
-    /// The statuses for the errors of `ble devices`.
+    /// The statuses for the errors of `ble devices` and `ble update`.
     #if DeviceCommands
         private static let deviceCodes: [BLEError.Code: Int32] = [
             .encryptionFailed: 23, .featureNotFound: 64, .commandConflict: 64, .invalidMessage: 65,
-            .invalidMessageType: 65, .storageFailed: 74, .commandTimedOut: 124,
+            .invalidMessageType: 65, .storageFailed: 74, .commandTimedOut: 124, .messageRejected: 19,
+            .managementFailed: 19,
+            .uploadFailed: 19, .invalidManagementResponse: 65, .invalidFirmwareImage: 64,
         ]
     #else
         private static let deviceCodes: [BLEError.Code: Int32] = [:]

@@ -54,6 +54,13 @@ final class Progress: Sendable {
         Self.write("\r\u{1B}[K\(what)… \(time)")
     }
 
+    /// Shows a line on a terminal, in place of the one before. Elsewhere, shows nothing.
+    func show(_ line: String) {
+        guard Self.isTerminal, !isSilent else { return }
+        isShown.withLock { $0 = true }
+        Self.write("\r\u{1B}[K\(line)")
+    }
+
     /// Erases the line, so that another one can be written.
     func clear() {
         let wasShown = isShown.withLock { isShown in

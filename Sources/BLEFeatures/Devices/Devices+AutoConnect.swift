@@ -36,8 +36,8 @@ extension Devices {
     ///   - serials: the serial numbers of the devices, written as for ``connect(serial:)``. Others match no device. Nil
     ///     for all devices of this kind.
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.
-    ///   - limit: the maximum number of devices at the same time, at least 1. When one is lost, the strongest in range
-    ///     takes its place.
+    ///   - limit: how many devices are connected at most, at least 1, unless the program connects more itself. When one
+    ///     is lost, the strongest in range takes its place.
     public nonisolated func autoConnections(
         serials: Set<String>? = nil, minimumRSSI: Int = -127, limit: Int = .max
     ) -> BoundedStream<DeviceEvent> {
@@ -99,11 +99,13 @@ extension Devices {
 
     private nonisolated func keepConnecting(_ run: AutoConnecting, _ minimumRSSI: Int) async throws(BLEError) {
         let events = central.discoveryEvents(
-            matching: configuration.criteria,
+            // One with a link has no strength, and is near enough.
+            matching: configuration.criteria && .custom { $0.rssi ?? 0 >= minimumRSSI },
             // One whose link has ended must be heard again, unchanged.
             duplicates: true, staleAfter: max(configuration.staleness, .seconds(1)))
         let scan = Task(executorPreference: central.taskExecutor) {
             var serials: [Peripheral.ID: String] = [:]
+            var isInterrupted = false
             // Several peripherals may claim a serial number.
             var claims: [String: Int] = [:]
             func forget(_ id: Peripheral.ID) {
@@ -117,11 +119,8 @@ extension Devices {
                 for try await event in events {
                     switch event {
                     case .found(let found), .updated(let found):
-                        // Nil if it has a link, which is near enough.
-                        guard found.advertisement.rssi ?? 0 >= minimumRSSI else {
-                            forget(found.peripheral.id)
-                            continue
-                        }
+                        if isInterrupted { run.loop.record { $0.adapterChanged(isOn: true) } }
+                        isInterrupted = false
                         guard let device = self.device(in: found) else { continue }
                         if serials[device.peripheral.id] != device.serial {
                             forget(device.peripheral.id)
@@ -130,7 +129,10 @@ extension Devices {
                         }
                         run.found(device)
                     case .lost(let peripheral): forget(peripheral.id)
-                    case .waiting: run.interrupted()
+                    case .waiting:
+                        // Nothing is received until then.
+                        run.loop.record { $0.adapterChanged(isOn: false) }
+                        isInterrupted = true
                     }
                 }
             } catch {
@@ -182,18 +184,10 @@ extension Devices {
             if loop.record({ $0.linkEnded(device.serial, isRequested: isRequested) }) { tell(.ended(device, error)) }
         }
 
-        /// Forgets what was in range, and the pauses: nothing is received at present.
-        fileprivate func interrupted() {
-            loop.record { connector in
-                connector.adapterChanged(isOn: false)
-                connector.adapterChanged(isOn: true)
-            }
-        }
-
         fileprivate func failed(_ serial: String, _ error: BLEError, now: Duration) {
             let pause = loop.record { connector in
-                // The program has ended the attempt.
-                if error.code == .connectionCancelled { connector.attemptCancelled(serial) }
+                // This program has ended the attempt. If another has, the cause is the daemon's error.
+                if error.code == .connectionCancelled, error.cause == nil { connector.attemptCancelled(serial) }
                 return connector.attemptFailed(serial, now: now)
             }
             tell(.connectFailed(serial: serial, error, retryAfter: pause))

@@ -36,7 +36,7 @@ struct LinkKeys: Sendable {
 
     /// Stops the cipher with the given number from encrypting. Replies to its earlier requests are still decrypted.
     mutating func distrust(_ number: Int) {
-        if number == self.number { isDistrusted = true }
+        if number == self.number, cipher?.mode == .bound { isDistrusted = true }
     }
 
     // MARK: The exchange

@@ -86,6 +86,8 @@ public struct MessageCodec: TransactionCodec {
                     rejected.isCredible(isEncrypted: message.isEncrypted),
                     !message.isEncrypted || keys.didReject(rejected)
                 {
+                    // The next message agrees on keys again.
+                    if rejected.reason == .undecipherable { keys.distrust(keys.number) }
                     take(.rejection(rejected.key, rejected.error))
                 } else {
                     take(.notification(message))

@@ -183,7 +183,8 @@ public final class MessageSession: Sendable {
     /// Agrees on the keys of this link, based on the pairing key, so that encrypted notifications can be read.
     ///
     /// Encrypted messages do this automatically. In `bound` mode they also do it again after a frame could not be
-    /// authenticated, or after an encrypted request was not answered in time.
+    /// authenticated, after an encrypted request was not answered in time, or after the device has said that it could
+    /// not decrypt one.
     ///
     /// In `bound` mode, each side proves to the other that it knows the pairing key. Throws `encryptionFailed`, whose
     /// cause is `missingKey` if the device is not paired, `keyUnknownToDevice` if the device replies that it does not
@@ -233,8 +234,7 @@ public final class MessageSession: Sendable {
         do throws(BLEError) {
             return try await send()
         } catch {
-            let isLost = error.code == .commandTimedOut || error.cause as? MessageRejection == .undecipherable
-            if isLost, encryption?.mode == .bound { await transactions.distrustKeys(number) }
+            if error.code == .commandTimedOut { await transactions.distrustKeys(number) }
             throw error
         }
     }

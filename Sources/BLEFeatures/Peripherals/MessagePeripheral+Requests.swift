@@ -17,13 +17,14 @@ extension MessagePeripheral {
                 throw error
             }
             guard let message = decoded else { return }
-            if message.isEncrypted { counter = sessions[key]?.requestCounter }
+            let isExchange = message.command == encryption?.command
+            if message.isEncrypted { counter = sessions[key]?.requestCounter(ofExchange: isExchange) }
             guard message.type == .request else { throw MessageRejection.notARequest }
-            if let encryption, message.command == encryption.command {
+            if isExchange {
                 guard let payload = try await exchange(message, request.central, key, number) else { return }
                 try reply(to: message, payload, key, number) { try $0.encode($1) }
             } else {
-                let counter = sessions[key]?.beginHandling()
+                sessions[key]?.beginHandling()
                 let payload: [UInt8]?
                 do {
                     payload = try await onRequest(
@@ -31,12 +32,13 @@ extension MessagePeripheral {
                             message.command, payload: message.payload, isEncrypted: message.isEncrypted,
                             from: request.central),
                         self)
+                    if let payload {
+                        try reply(to: message, payload, key, number) { try $0.encodeReply($1, answering: counter) }
+                    }
                 } catch {
                     reject(request.frame, error as? MessageRejection ?? .failed, key, number, counter)
-                    return report(error, request.central)
+                    report(error, request.central)
                 }
-                guard let payload else { return }
-                try reply(to: message, payload, key, number) { try $0.encodeReply($1, answering: counter) }
             }
         } catch {
             report(error, request.central)
@@ -61,8 +63,8 @@ extension MessagePeripheral {
             counter: counter)
         let message = Message(
             rejections, type: .notification, isEncrypted: isEncrypted, payload: rejected.payload)
-        // Without keys, there is no exchange any more that it could belong to.
-        if let frame = try? sessions[key]?.encode(message) { deliver(frame, key) }
+        // Without keys, nothing can be told: an exchange has failed before its end.
+        if let frame = try? sessions[key]?.encodeReply(message, answering: nil) { deliver(frame, key) }
     }
 
     /// Sends a reply, unless the session has ended.

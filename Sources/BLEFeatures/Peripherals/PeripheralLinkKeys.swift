@@ -118,6 +118,9 @@ struct PeripheralLinkKeys {
     /// The counter of the request that was decoded last, for ``encode(_:answering:)``.
     var requestCounter: UInt64? { cipher?.requestCounter }
 
+    /// The same for the exchange in progress.
+    var candidateCounter: UInt64? { candidate?.cipher.requestCounter }
+
     /// Encodes a message.
     ///
     /// - Parameter request: the ``requestCounter`` of the request that a reply answers.

@@ -68,19 +68,18 @@ struct PeripheralSession {
     /// Encodes a message that is not a reply, or one of the key exchange.
     mutating func encode(_ message: Message) throws(MessageError) -> [UInt8] { try keys.encode(message) }
 
-    /// The counter of the request that was decoded last.
-    var requestCounter: UInt64? { keys.requestCounter }
-
-    /// Begins to handle the request that was decoded last. Returns its counter.
-    mutating func beginHandling() -> UInt64? {
-        isHandling = true
-        return keys.requestCounter
+    /// The counter of the request that was decoded last, which may be one of the exchange in progress.
+    func requestCounter(ofExchange isExchange: Bool) -> UInt64? {
+        isExchange ? keys.candidateCounter : keys.requestCounter
     }
+
+    /// Begins to handle the request that was decoded last.
+    mutating func beginHandling() { isHandling = true }
 
     /// Ends the handling of a request.
     mutating func endHandling() { (isHandling, retired) = (false, nil) }
 
-    /// Encodes the reply to the request that is being handled.
+    /// Encodes the reply to the request that is being handled, or its rejection.
     mutating func encodeReply(_ message: Message, answering counter: UInt64?) throws(MessageError) -> [UInt8] {
         guard retired != nil else { return try keys.encode(message, answering: counter) }
         return try retired!.encode(message, answering: counter)

@@ -51,7 +51,7 @@ extension FirmwareClient {
             let data = try fields.required("data", \.bytes)
             let length = if let total { total } else { try fields.required("len", \.integer) }
             total = length
-            guard (0...maximumLength).contains(length) else {
+            guard length >= 0, length <= maximumLength else {
                 throw BLEError(.invalidLength, "the file has \(length) bytes, more than \(maximumLength)")
                     .at(peripheral.id)
             }

@@ -146,7 +146,8 @@ actor SMPSession {
         isClosed = true
         listening?.task.cancel()
         listening = nil
-        writing?.cancel()
+        // The frame that is being written is completed, so that the device does not wait for its rest.
+        if isConnecting { writing?.cancel() }
         outgoing = []
         failAll(BLEError(.connectionCancelled, "the session was ended", isRetryable: false))
     }
@@ -168,9 +169,15 @@ actor SMPSession {
                 try await listen()
                 let length = try await writeLength()
                 isConnecting = false
+                // Its caller may have given up meanwhile.
+                guard let request = pending[id], request.result == nil, let link = listening?.number else { continue }
                 var rest = frame[...]
                 while !rest.isEmpty {
-                    try await peripheral.writeBytes(Array(rest.prefix(length)), to: key.key, type: .withoutResponse)
+                    // The rest of a frame belongs to no other link, and makes none.
+                    guard listening?.number == link else { throw BLEError(.disconnected, "the link has ended") }
+                    try await peripheral.writeBytes(
+                        Array(rest.prefix(length)), to: key.key, type: .withoutResponse, timeout: nil, connecting: false
+                    )
                     rest = rest.dropFirst(length)
                 }
             } catch {

@@ -62,10 +62,9 @@ struct UploadMachine: Sendable {
         let range = inFlight.removeFirst()
         guard (0...total).contains(offset) else { throw .invalidOffset(offset) }
         acknowledged = offset
-        if offset > highest || !isStarted {
-            highest = max(highest, offset)
-            stalls = offset > range.lowerBound ? 0 : stalls + 1
-        } else if offset != range.upperBound {
+        if offset > highest {
+            (highest, stalls) = (offset, 0)
+        } else if offset != range.upperBound, !isDraining {
             stalls += 1
         }
         guard stalls <= Self.maximumStalls else { throw .stalled(offset: offset) }

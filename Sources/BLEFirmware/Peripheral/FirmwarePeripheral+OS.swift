@@ -37,8 +37,19 @@ extension FirmwarePeripheral {
         let result = try await onExecute(arguments)
         // Room for the header, the keys, the return code and the length.
         let room = parameters.bufferSize - SMPHeader.size - 24
-        var output = result.output
-        while output.utf8.count > room { output.removeLast(max(1, (output.utf8.count - room) / 4)) }
-        return ["o": .text(output), "ret": CBOR(result.returnCode)]
+        return ["o": .text(Self.cut(result.output, to: room)), "ret": CBOR(result.returnCode)]
+    }
+
+    /// Returns the beginning of a text, in whole code points, in at most `count` bytes of UTF-8.
+    private static func cut(_ text: String, to count: Int) -> String {
+        guard text.utf8.count > count else { return text }
+        var beginning = String.UnicodeScalarView()
+        var used = 0
+        for scalar in text.unicodeScalars {
+            used += UTF8.width(scalar)
+            guard used <= count else { break }
+            beginning.append(scalar)
+        }
+        return String(beginning)
     }
 }

@@ -76,7 +76,7 @@ public actor FirmwarePeripheral {
         self.storage = storage
         self.parameters = ManagementParameters(
             bufferSize: min(max(128, parameters.bufferSize), Int(UInt16.max)),
-            bufferCount: max(1, parameters.bufferCount))
+            bufferCount: min(max(1, parameters.bufferCount), 256))
         self.security = security
         self.bootloader = bootloader
         self.mode = mode
@@ -136,12 +136,14 @@ public actor FirmwarePeripheral {
         switch work {
         case .refusal(let header, let failure): response = Self.response(to: header, failure.fields(header.version))
         case .request(let request, let central, let clock):
-            var fields: CBORMap
-            do {
-                fields = try await answer(ManagementRequest(request, central, clock))
-            } catch {
-                fields = (error as? SMPFailure ?? SMPFailure(.unknown)).fields(request.header.version)
-            }
+            // The end of the link cancels this task, and not what the storage is doing.
+            let fields = await Task {
+                do {
+                    return try await answer(ManagementRequest(request, central, clock))
+                } catch {
+                    return (error as? SMPFailure ?? SMPFailure(.unknown)).fields(request.header.version)
+                }
+            }.value
             if request.header.command == .reset, fields.pairs.isEmpty, let onReset {
                 let isForced = request.fields["force"]?.bool ?? false
                 afterwards = { try await onReset(isForced) }
@@ -152,15 +154,19 @@ public actor FirmwarePeripheral {
                 ? frame
                 : Self.response(to: request.header, SMPFailure(.responseTooLong).fields(request.header.version))
         }
-        sessions.finished(session)
         let length = sessions.packetLength(session)
         var rest = response.bytes[...]
         while !rest.isEmpty {
             await notifier.notify(Array(rest.prefix(length)))
             rest = rest.dropFirst(length)
         }
-        // A device that cannot be reset goes on.
-        try? await afterwards?()
+        sessions.finished(session)
+        if let afterwards {
+            // After a reset, the storage knows of no upload.
+            (upload, fileUploads) = (nil, [:])
+            // A central may end its link at once. A device that cannot be reset goes on.
+            await Task { try? await afterwards() }.value
+        }
         try Task.checkCancellation()
     }
 

@@ -84,7 +84,9 @@ public struct ButtonlessDFU: Profile {
             .buttonlessDFU, security: security, responseOpcode: responseOpcode, failure: ButtonlessDFUResult.failed
         ) { request in
             switch request.opcode {
-            case enter: return .success { _ in try await onEnter() }
+            case enter:
+                // A central may end its link at once, which cancels this request's task.
+                return .success { _ in try await Task { try await onEnter() }.value }
             case setName:
                 guard let onName else { return .result(.notSupported) }
                 let name = request.parameter.dropFirst()

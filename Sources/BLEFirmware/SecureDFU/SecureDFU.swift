@@ -152,7 +152,8 @@ public struct SecureDFU: Profile {
         var count = 0
         while !rest.isEmpty {
             let packet = rest.prefix(length)
-            try await service.peripheral.writeBytes(Array(packet), to: key, type: .withoutResponse)
+            try await service.peripheral.writeBytes(
+                Array(packet), to: key, type: .withoutResponse, timeout: nil, connecting: false)
             checksum = CRC32.checksum(packet, after: checksum)
             rest = rest.dropFirst(length)
             count += 1

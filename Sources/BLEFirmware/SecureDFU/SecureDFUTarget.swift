@@ -27,6 +27,9 @@ public final class SecureDFUTarget: Sendable {
         var owner: DeviceID?
         /// The subscriptions, by central. Nil for centrals that the system does not distinguish.
         var notifiers: [DeviceID?: Notifier] = [:]
+        /// The number of each of these subscriptions.
+        var subscriptions: [DeviceID?: Int] = [:]
+        var lastSubscription = 0
         var isBusy = false
     }
 
@@ -54,8 +57,21 @@ public final class SecureDFUTarget: Sendable {
                     .dfuControlPoint, [.write, .notify], security: security,
                     onWrite: { (value, request) throws(ATTError) in try await self.handle(value, request) },
                     onSubscribe: { notifier in
-                        self.state.withLock { $0.notifiers[notifier.central] = notifier }
-                        defer { self.state.withLock { $0.notifiers[notifier.central] = nil } }
+                        let number = self.state.withLock { state in
+                            state.lastSubscription += 1
+                            state.notifiers[notifier.central] = notifier
+                            state.subscriptions[notifier.central] = state.lastSubscription
+                            return state.lastSubscription
+                        }
+                        // A later subscription may be in its place.
+                        defer {
+                            self.state.withLock { state in
+                                if state.subscriptions[notifier.central] == number {
+                                    state.notifiers[notifier.central] = nil
+                                    state.subscriptions[notifier.central] = nil
+                                }
+                            }
+                        }
                         // Waits until the task is cancelled.
                         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
                         for await _ in stream {}

@@ -106,4 +106,33 @@ import Testing
         try await until(["01 ready", "01 ready", "01 disconnected", "01 ready"])
         other.cancel()
     }
+
+    @Test func `one that is too weak is left alone, and one that is weak at times keeps its turn`() async throws {
+        let fake = try await fake(1, rssi: -90)
+        let events = devices.autoConnections(minimumRSSI: -80)
+        let following = Task {
+            for try await event in events {
+                if case .ready(let device) = event { told.change { $0.append("\(device.serial.prefix(2)) ready") } }
+            }
+        }
+        try await world.asTimePasses { try await world.clock.sleep(for: .seconds(5)) }
+        #expect(told.value == [])
+        await fake.grip.play([(0, -70), (0.5, -90), (0.6, -70)])
+        try await until(["01 ready"])
+        following.cancel()
+    }
+
+    @Test func `after the adapter was off, what was in range must be heard again, and there is no pause`() async throws
+    {
+        let fake = try await fake(1)
+        let following = follow()
+        try await until(["01 ready"])
+        await world.radio.setPowered(false)
+        try await told.until { $0.count >= 2 }
+        #expect(told.value[1].hasPrefix("01 "))
+        await world.radio.setPowered(true)
+        try await world.asTimePasses { try await told.until { $0.last == "01 ready" && $0.count >= 3 } }
+        #expect(await fake.grip.isConnected)
+        following.cancel()
+    }
 }

@@ -170,6 +170,47 @@ import Waiting
         #expect(try await reply.payload == [7])
     }
 
+    @Test func `a handler that outlives its keys can reject`() async throws {
+        let holder = SharedValue<MessagePeripheral?>(nil)
+        let (device, session) = try await start(Self.encryption) { _ in
+            try await holder.value?.forgetPairings()
+            throw MessageRejection.wrongPayload
+        }
+        holder.change { $0 = device }
+        try await session.pair()
+        #expect(await rejection(session, Message(Self.name, isEncrypted: true)) == .wrongPayload)
+    }
+
+    @Test func `a pairing that cannot be stored fails at once, also if there are keys already`() async throws {
+        let storage = FailingPairings()
+        let device = MessagePeripheral(try kind(Self.encryption), pairings: storage, mayPair: { _ in true }) { _, _ in
+            [7]
+        }
+        let added = try await world.add(device.definition(name: "Bell", serial: [1, 2, 3, 4, 5, 6]))
+        let session = MessageSession(added.peripheral, kind: try kind(Self.encryption), serial: "010203040506")
+        try await session.pair()
+        for _ in 0..<3 { _ = try await session.send(Message(Self.name, isEncrypted: true)) }
+        await storage.fail()
+        let error = await expectError(.messageRejected) { try await session.pair() }
+        #expect(error?.cause as? MessageRejection == .failed)
+    }
+
+    @Test func `after a post that the device could not decrypt, the next message agrees on keys again`() async throws {
+        let (device, session) = try await start(Self.encryption) { _ in [7] }
+        try await session.pair()
+        try await device.forgetPairings()
+        let problems = await session.problems()
+        try await session.post(Message(Self.name, isEncrypted: true))
+        for try await problem in problems {
+            #expect(problem.cause as? MessageRejection == .undecipherable)
+            break
+        }
+        let error = await expectError(.encryptionFailed) {
+            try await session.post(Message(Self.name, isEncrypted: true))
+        }
+        #expect(error?.cause as? MessageError == .keyUnknownToDevice)
+    }
+
     @Test func `a refused pairing fails at once`() async throws {
         mayPair.change { $0 = false }
         let (_, session) = try await start(Self.encryption) { _ in [7] }
@@ -244,5 +285,18 @@ import Waiting
         }
         let json = #"{ "rejections": "0F01" }"#
         #expect(try Devices.Configuration(json: json, features: [:]).rejections == Self.rejections)
+    }
+}
+
+/// Pairings that cannot be stored any more once a test says so.
+private actor FailingPairings: PeripheralPairings {
+    private var stored: [MessageKey] = []
+    private var fails = false
+
+    func fail() { fails = true }
+    func keys() -> [MessageKey] { stored }
+    func setKeys(_ keys: [MessageKey]) throws(BLEError) {
+        if fails { throw BLEError(.storageFailed, "the flash is full") }
+        stored = keys
     }
 }

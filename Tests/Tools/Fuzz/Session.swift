@@ -152,6 +152,7 @@ private struct ScriptedSession {
                 }
                 settle(key)
             case .failure(let key, _): settle(key)
+            case .rejection: preconditionFailure("there is no command of rejections")
             case .notification, .malformed: break
             }
         }

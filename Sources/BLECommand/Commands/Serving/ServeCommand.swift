@@ -5,6 +5,7 @@ import BLESimulation
 import FoundationEssentials
 
 #if DeviceCommands
+    import BLEFirmware
     import SmartLock
 #endif
 
@@ -16,6 +17,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
     case lamp
     #if DeviceCommands
         case lock
+        case updatable
     #endif
 
     func definition(name: String) -> PeripheralDefinition {
@@ -27,12 +29,25 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
             case .lamp: .lamp(name: name)
             #if DeviceCommands
                 case .lock: SimulatedLock().definition
+                case .updatable: Self.updatable(name)
             #endif
             }
         definition.advertisement.rssi = nil
         definition.advertisement.localName = name
         return definition
     }
+
+    #if DeviceCommands
+        /// A device whose firmware can be updated, and which loses it when it is no longer served.
+        private static func updatable(_ name: String) -> PeripheralDefinition {
+            let storage = MemoryFirmwareStorage(
+                .init(primary: FirmwareImage(version: FirmwareVersion(1, 0), program: Array(name.utf8))))
+            return FirmwarePeripheral(
+                storage, onExecute: { .init(output: $0.joined(separator: " ")) },
+                onReset: { _ in try await storage.reset() }
+            ).definition(name: name)
+        }
+    #endif
 
     static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
@@ -44,6 +59,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
         case .lamp: "Lamp"
         #if DeviceCommands
             case .lock: "Lock"
+            case .updatable: "Updatable"
         #endif
         }
     }
