@@ -21,6 +21,8 @@ actor SMPSession {
     private var table = RequestTable()
     private var outgoing: [(id: Int, frame: [UInt8])] = []
     private var writing: Task<Void, Never>?
+    /// The number of links that have ended. On a maintained link, notifications outlast them.
+    private var linkCount = 0
     private var isConnecting = false
     private var listening: (number: Int, task: Task<Void, Never>)?
     private var reassembler: SMPReassembler
@@ -170,11 +172,12 @@ actor SMPSession {
                 let length = try await writeLength()
                 isConnecting = false
                 // Its caller may have given up meanwhile.
-                guard let request = pending[id], request.result == nil, let link = listening?.number else { continue }
+                guard let request = pending[id], request.result == nil else { continue }
+                let link = linkCount
                 var rest = frame[...]
                 while !rest.isEmpty {
                     // The rest of a frame belongs to no other link, and makes none.
-                    guard listening?.number == link else { throw BLEError(.disconnected, "the link has ended") }
+                    guard linkCount == link else { throw BLEError(.disconnected, "the link has ended") }
                     try await peripheral.writeBytes(
                         Array(rest.prefix(length)), to: key.key, type: .withoutResponse, timeout: nil, connecting: false
                     )
@@ -248,6 +251,7 @@ actor SMPSession {
 
     /// Another firmware may run on the next link.
     private func forgetLink() {
+        linkCount += 1
         knownParameters = nil
         version = .two
     }
