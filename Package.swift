@@ -13,6 +13,8 @@ let package = Package(
         .library("BLEBTHome"),
         .library("BLEBackendTesting"),
         .library("BLEBeacons"),
+        .library("BLEDefinitions"),
+        .library("BLEESPHome"),
         .library("BLEFeatures"),
         .library("BLEFirmware"),
         .library("BLEObservation"),
@@ -20,6 +22,7 @@ let package = Package(
         .library("BLERecording"),
         .library("BLESimulation"),
         .library("BLETesting"),
+        .library("BLETransfers"),
     ],
     traits: [
         .default(enabledTraits: ["DeviceCommands"]),
@@ -42,6 +45,9 @@ let package = Package(
                 builds CryptoExtras, FlyingFox and GRDB.
                 """,
             enabledTraits: ["BTHomeEncryption", "Web"]),
+        .trait(
+            name: "LineEditing",
+            description: "History, completion and editing of lines in `ble shell`. Needs libedit."),
         .trait(
             name: "MetricsSupport",
             description: "Counters and timers of centrals and hosts. Builds swift-metrics."),
@@ -68,6 +74,8 @@ let package = Package(
         .module("BLEProfiles", ["BLE"]),
         // The numbers that the Bluetooth SIG has assigned, and the formats of all its characteristics.
         .module("BLEAssignedNumbers", ["BLE"]),
+        // Definitions of peripherals and vendors as JSON.
+        .module("BLEDefinitions", ["BLE", "BLEAssignedNumbers"]),
         // Formats of advertising data: iBeacon, Eddystone, RuuviTag. The keys of private addresses.
         .module("BLEBeacons", ["BLE"] + .blockCipher),
         // BTHome v2, a format of advertising data.
@@ -75,7 +83,13 @@ let package = Package(
         // Protocols of one's own: messages, their encryption, transactions and devices.
         .module("BLEFeatures", ["BLE", "Waiting", .crypto, .log]),
         // Firmware updates and device management over the Simple Management Protocol of MCUmgr.
-        .module("BLEFirmware", ["BLE", .crypto]),
+        .module("BLEFirmware", ["BLE", "Waiting", .crypto]),
+        // Files from a central to a peripheral and back, which go on after a lost link.
+        .module("BLETransfers", ["BLE", "Waiting"]),
+        // A Bluetooth proxy of ESPHome as a backend.
+        .target(
+            name: "BLEESPHome", dependencies: ["BLE", "Waiting", .crypto, .log] + .loop,
+            swiftSettings: .strict + .loop),
 
         // Peripherals as observable objects, for user interfaces.
         .module("BLEObservation", ["BLE"]),
@@ -116,8 +130,13 @@ let package = Package(
         .tests("BLEAssignedNumbersTests", ["BLE", "BLEAssignedNumbers", "BLEProfiles", "BLETestSupport"]),
         .tests("BLEBeaconsTests", ["BLE", "BLEBeacons", "BLESimulation", "BLETestSupport"]),
         .tests("BLEBTHomeTests", ["BLE", "BLEBTHome", "BLETestSupport"] + .blockCipher),
+        .tests(
+            "BLEDefinitionsTests",
+            ["BLE", "BLEAssignedNumbers", "BLEBeacons", "BLEDefinitions", "BLESimulation", "BLETestSupport"]),
         .tests("BLEFeaturesTests", ["BLE", "BLEFeatures", "BLESimulation", "BLETestSupport", "Waiting"]),
         .tests("BLEFirmwareTests", ["BLE", "BLEFirmware", "BLESimulation", "BLETesting"]),
+        .tests("BLEESPHomeTests", ["BLE", "BLEESPHome", "BLESimulation", "BLETestSupport", "BLETesting", .crypto]),
+        .tests("BLETransfersTests", ["BLE", "BLESimulation", "BLETesting", "BLETransfers"]),
         .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
             "BLESimulationTests",
@@ -159,7 +178,8 @@ let package = Package(
 
 if withBlueZ {
     package.products += [
-        .library("BLEBlueZ"), .library("BLEFakeBlueZ"), .executable(name: "ble", targets: ["BLECommand"]),
+        .library("BLEBlueZ"), .library("BLEFakeBlueZ"), .library("BLEProxy"),
+        .executable(name: "ble", targets: ["BLECommand"]),
     ]
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -175,9 +195,12 @@ if withBlueZ {
         .module("Loop", ["CGLib", "Waiting"]),
         // A session on a D-Bus bus.
         .module("DBus", ["CGLib", "Loop", "Waiting", .log]),
+        .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A session on an MQTT broker.
         .module("MQTT", ["BLE", "CGLib", "Loop", "Waiting", .log, .mosquitto]),
+        // A central's radio as a Bluetooth proxy of ESPHome.
+        .module("BLEProxy", ["BLE", "BLEESPHome", "Loop", "Waiting", .log]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd's bus interface over a simulated radio, for programs in any language.
@@ -188,10 +211,11 @@ if withBlueZ {
         .executableTarget(
             name: "BLECommand",
             dependencies: [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEFakeBlueZ", "BLEProfiles",
-                "BLERecording", "BLESimulation", "Waiting",
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEDefinitions", "BLEFakeBlueZ",
+                "BLEProfiles", "BLERecording", "BLESimulation", "BLETransfers", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "BLEFirmware", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "CEdit", condition: .when(traits: ["LineEditing"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "Loop", condition: .when(traits: ["Gateway", "Web"])),
                 .target(name: "MQTT", condition: .when(traits: ["Gateway"])),
@@ -202,6 +226,16 @@ if withBlueZ {
         // The first program of the README, a program that runs from boot to shutdown, and one that serves a definition
         // in three ways, as any other package would write them.
         .program("FirstProgram", ["BLE", "BLEBlueZ", "BLEProfiles"]),
+        .executableTarget(
+            name: "Monitor",
+            dependencies: [
+                "BLE", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEObservation", "BLEProfiles", "BLESimulation",
+            ],
+            path: "Docs/Examples/Monitor/Sources", packageAccess: false, swiftSettings: .strict),
+        .testTarget(
+            name: "MonitorTests",
+            dependencies: ["Monitor", "BLE", "BLEBeacons", "BLESimulation", "BLETesting"],
+            path: "Docs/Examples/Monitor/Tests", packageAccess: false, swiftSettings: .strict),
         .program("StrapLogger", ["BLE", "BLEBlueZ", "BLEProfiles"]),
         .program("Thermometer", ["BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation"]),
 
@@ -213,6 +247,12 @@ if withBlueZ {
             [
                 "BLE", "BLEBlueZ", "BLEFakeBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .subprocess,
                 .systemPackage,
+            ]),
+        .tests(
+            "BLEProxyTests",
+            [
+                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport",
+                "BLETesting", "Loop", "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
@@ -230,17 +270,17 @@ if withBlueZ {
             "BLEBlueZTests",
             [
                 "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles",
-                "BLESimulation", "BLETestSupport", "BlueZTestSupport", "DBus", "FirstProgram", "Loop", "SmartLock",
-                "StrapLogger",
-                "Thermometer", .log,
-                .subprocess, "Waiting",
+                "BLESimulation", "BLETestSupport", "BLETransfers", "BlueZTestSupport", "DBus", "FirstProgram", "Loop",
+                "SmartLock",
+                "StrapLogger", "Thermometer", .log, .subprocess, "Waiting",
             ]),
         .tests(
             "BLECommandTests",
             [
-                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEFakeBlueZ",
-                "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording", "BLESimulation", "BLETestSupport",
-                "BLETesting", "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
+                "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEDefinitions",
+                "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording", "BLESimulation",
+                "BLETestSupport",
+                "BLETesting", "BLETransfers", "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
             ] + .web),
         .executableTarget(
             name: "Benchmarks",
@@ -338,6 +378,15 @@ extension [Target.Dependency] {
         ]
     }
 
+    /// The thread for sockets, where there is one.
+    static var loop: Self {
+        #if os(Linux)
+            Context.environment["BLE_WITHOUT_BLUEZ"] == nil ? ["Loop"] : []
+        #else
+            []
+        #endif
+    }
+
     /// The server of the page.
     static var web: Self {
         ["FlyingFox", "FlyingSocks"].map {
@@ -354,6 +403,9 @@ extension [Target.Dependency] {
 }
 
 extension [SwiftSetting] {
+    /// Tells a module that may have ``Loop`` whether it has. Not `canImport`, which finds what another build has left.
+    static var loop: Self { [Target.Dependency].loop.isEmpty ? [] : [.define("Loop")] }
+
     static var strict: Self {
         [
             .enableUpcomingFeature("ExistentialAny"),

@@ -19,7 +19,7 @@ public struct IBeacon: Hashable, Codable, Sendable {
         self.measuredPower = measuredPower
     }
 
-    private static let company: UInt16 = 0x004C
+    static let company: UInt16 = 0x004C
     private static let type: UInt8 = 0x02
     private static let length: UInt8 = 0x15
 }

@@ -12,8 +12,11 @@ public import Observation
 @MainActor @Observable public final class ObservableNearby {
     /// The peripherals, each once, with its latest advertisement.
     public private(set) var discoveries: [Discovery] = []
+    /// The error that has ended ``run()``. Nil before, while it runs, and after a cancellation.
+    public private(set) var error: BLEError?
 
     private let nearby: Nearby
+    private let turns = RunTurns()
     private let interval: Duration
     private let clock: any Clock<Duration>
     private let areInIncreasingOrder: ((Discovery, Discovery) -> Bool)?
@@ -40,13 +43,23 @@ public import Observation
     /// Scans and keeps the list up to date until the task is cancelled, which throws `cancelled`. Afterwards, the list
     /// stays as it is.
     ///
+    /// A call during another one waits for its end.
+    ///
     /// Throws the same errors as `Central.nearby(matching:minimumRSSI:staleAfter:)`.
     public func run() async throws(BLEError) {
-        for try await list in nearby {
-            let found = areInIncreasingOrder.map { list.sorted(by: $0) } ?? list.discoveries
-            if found != discoveries { discoveries = found }
-            // Changes during the pause are in the next list. A cancellation is thrown there, too.
-            try? await clock.sleep(for: interval)
+        try await turns.begin()
+        defer { turns.end() }
+        if error != nil { error = nil }
+        do throws(BLEError) {
+            for try await list in nearby {
+                let found = areInIncreasingOrder.map { list.sorted(by: $0) } ?? list.discoveries
+                if found != discoveries { discoveries = found }
+                // Changes during the pause are in the next list. A cancellation is thrown there, too.
+                try? await clock.sleep(for: interval)
+            }
+        } catch {
+            if error.code != .cancelled { self.error = error }
+            throw error
         }
     }
 }

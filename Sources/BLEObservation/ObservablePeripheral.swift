@@ -17,12 +17,14 @@ internal import Synchronization
     public nonisolated let peripheral: Peripheral
     /// The state of the connection. Nil while ``run()`` does not run.
     public private(set) var connectionState: ConnectionState?
+    /// Why there is no link: the error of the last attempt to connect, or the reason for which the last link has ended.
+    /// Nil while there is a link, before anything has happened, and while ``run()`` does not run.
+    public private(set) var connectionError: BLEError?
 
     private let declared: [DeclaredValue]
     private let values: [CharacteristicKey: ObservableBytes]
     private let interval: Duration
-    /// The number of calls of ``run()`` under way.
-    @ObservationIgnored private var runCount = 0
+    private let turns = RunTurns()
 
     /// The peripheral's id.
     public nonisolated var id: Peripheral.ID { peripheral.id }
@@ -42,8 +44,8 @@ internal import Synchronization
         values = Dictionary(declared.map { ($0.key, ObservableBytes()) }) { first, _ in first }
     }
 
-    /// The latest value. Nil if none is known, for example without a link, or if the value is not declared. Throws
-    /// `invalidValue` if the value cannot be decoded.
+    /// The latest value. Nil if none is known, unless ``connectionState`` is connected, or if the value is not
+    /// declared. Throws `invalidValue` if the value cannot be decoded.
     public func value<Value>(of characteristic: Characteristic<Value>) throws(BLEError) -> Value? {
         guard let bytes = values[characteristic.key]?.bytes else { return nil }
         return try characteristic.decode(bytes, from: id)
@@ -53,12 +55,12 @@ internal import Synchronization
     /// connection policy determines how long the link stays.
     ///
     /// Throws the same errors as `Peripheral.values(_:timeout:)`, and `shutDown` with the central. After the end of a
-    /// link, this method waits for the next link.
+    /// link, this method waits for the next link. A call during another one waits for its end.
     public func run() async throws {
-        runCount += 1
+        try await turns.begin()
         defer {
-            runCount -= 1
-            if runCount == 0 { forget() }
+            forget()
+            turns.end()
         }
         let latest = Latest()
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -67,6 +69,14 @@ internal import Synchronization
                 defer { change.finish() }
                 for try await state in await peripheral.connectionStates() {
                     latest.content.withLock { $0.state = state }
+                    change.yield()
+                }
+            }
+            group.addTask { [peripheral] in
+                defer { change.finish() }
+                for try await event in await peripheral.connectionEvents() {
+                    guard let error = Self.error(after: event) else { continue }
+                    latest.content.withLock { $0.error = error }
                     change.yield()
                 }
             }
@@ -88,16 +98,35 @@ internal import Synchronization
         }
     }
 
+    /// Returns what is known about the error after an event: the error, or nil for none. Nil if the event does not
+    /// change that.
+    private nonisolated static func error(after event: ConnectionEvent) -> BLEError?? {
+        switch event {
+        case .connected: .some(nil)
+        case .connectFailed(let error, _), .waiting(let error), .disconnected(let error), .disconnectFailed(let error):
+            error
+        case .connecting, .servicesChanged: nil
+        }
+    }
+
     private func forget() {
         connectionState = nil
+        if connectionError != nil { connectionError = nil }
         for value in values.values where value.bytes != nil { value.bytes = nil }
     }
 
     private func show(_ latest: Latest) {
-        let (state, current) = latest.content.withLock { ($0.state, $0.values) }
+        let (state, current, lastError) = latest.content.withLock { $0 }
+        // The end of a link reaches each of the streams at another time.
+        let isConnected = state == .connected
+        let error = isConnected ? nil : lastError
         if state != connectionState { connectionState = state }
-        guard let current else { return }
-        for (key, value) in values where value.bytes != current[key] { value.bytes = current[key] }
+        let isSame = error?.code == connectionError?.code && error?.message == connectionError?.message
+        if !isSame { connectionError = error }
+        for (key, value) in values {
+            let bytes = isConnected ? current?[key] : nil
+            if value.bytes != bytes { value.bytes = bytes }
+        }
     }
 }
 
@@ -108,5 +137,5 @@ internal import Synchronization
 
 /// The last elements of a peripheral's streams.
 private final class Latest: Sendable {
-    let content = Mutex<(state: ConnectionState?, values: PeripheralValues?)>((nil, nil))
+    let content = Mutex<(state: ConnectionState?, values: PeripheralValues?, error: BLEError?)>((nil, nil, nil))
 }

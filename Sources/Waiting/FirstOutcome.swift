@@ -25,10 +25,10 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
         case delivered(Result)
     }
 
-    @usableFromInline let state = Mutex<State>(.open)
+    @usableFromInline let state: Mutex<State>
 
     @inlinable
-    public init() {}
+    public init() { state = Mutex(.open) }
 
     /// Delivers the result. Does nothing and returns false if a result was already delivered.
     @inlinable
@@ -50,6 +50,7 @@ public final class FirstOutcome<Value: Sendable, Errors: WaitErrors>: Sendable {
     }
 
     /// Whether no result was delivered yet.
+    @inlinable
     public var isOpen: Bool {
         state.withLock { if case .delivered = $0 { false } else { true } }
     }

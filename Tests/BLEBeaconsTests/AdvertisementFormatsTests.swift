@@ -23,9 +23,9 @@ struct AdvertisementFormatsTests {
     }
 
     @Test func `an advertisement is decoded by the first format that it has, ours or one's own`() throws {
-        #expect((formats.first(in: try beacon()) as? IBeacon)?.minor == 2)
+        #expect((formats.first(in: try beacon())?.value as? IBeacon)?.minor == 2)
         let door = Advertisement(manufacturerData: [0xFFFF: [1]])
-        #expect(formats.first(in: door) as? Door == Door(isOpen: true))
+        #expect(door.known(formats)?.value as? Door == Door(isOpen: true))
         #expect(formats.first(in: Advertisement(localName: "Strap")) == nil)
     }
 
@@ -33,7 +33,7 @@ struct AdvertisementFormatsTests {
         var both = try beacon()
         both.manufacturerData[0xFFFF] = [0]
         let values = formats.all(in: both)
-        #expect(values.count == 2 && values[0] is IBeacon && values[1] is Door)
+        #expect(values.count == 2 && values[0].value is IBeacon && values[1].value is Door)
     }
 
     @Test func `malformed data is no value, and its error is told`() throws {
@@ -43,8 +43,21 @@ struct AdvertisementFormatsTests {
         #expect(formats.errors(in: both) == [AdvertisementFormatError("door", .invalidLength(3))])
     }
 
-    @Test func `a type that occurs again is tried once`() {
-        #expect(formats.types.count == 5)
-        #expect(formats.types.last == Door.self)
+    @Test func `a format that occurs again is tried once`() {
+        #expect(formats.formats.count == 5)
+        #expect(formats.formats.last?.description == AdvertisementFormat.Description("Door"))
+    }
+
+    @Test func `readings have the same names and units in all formats`() throws {
+        let tag = try RuuviTag(temperatureCelsius: 24.3, pressurePascals: 100_044, batteryMillivolts: 2977)
+            .advertisement()
+        #expect(
+            tag.known(.beacons)?.readings.map(\.description) == [
+                "temperature 24.3 °C", "pressure 1000.44 hPa", "voltage 2.977 V",
+            ])
+        #expect(tag.known(.beacons)?.format.source == .company(0x0499))
+        #expect(try beacon().known(.beacons)?.readings == [])
+        let robot = Advertisement(serviceData: [RobotStatus.service: [80, 1]])
+        #expect(robot.known(.beacons)?.readings.map(\.description) == ["battery 80 %", "charging yes"])
     }
 }

@@ -59,6 +59,32 @@ import Testing
         #expect(device.requests.value.map { Hex.string($0.bytes) } == expected)
     }
 
+    @Test func `a call right after the end of the link connects and subscribes again`() async throws {
+        let world = try await SimulatedWorld()
+        let (client, device, _) = try await client(world: world) { [$0.response(["r": .text("")])] }
+        for number in 1...20 {
+            _ = try await client.echo("")
+            try await client.peripheral.disconnect()
+            _ = try await client.echo("")
+            #expect(device.requests.value.count == 2 * number)
+        }
+    }
+
+    @Test func `a call ends with a result that arrives before it waits for it`() async throws {
+        let world = try await SimulatedWorld()
+        let (peripheral, _) = try await world.add(ScriptedDevice { _ in [] }.definition)
+        // Tasks that prefer an executor let others run wherever they enter a function of an actor.
+        await Task(executorPreference: world.radio.taskExecutor) {
+            for steps in 0..<30 {
+                let client = FirmwareClient(peripheral)
+                let call = Task { try await client.echo("") }
+                for _ in 0..<steps { await Task.yield() }
+                await client.close()
+                await #expect(throws: BLEError.self) { try await call.value }
+            }
+        }.value
+    }
+
     @Test func `errors of both versions are reported with their meaning`() async throws {
         let world = try await SimulatedWorld()
         let answers = SharedValue(["version 1", "version 2"])
@@ -172,6 +198,43 @@ import Testing
         await grip.dropLink(after: .write, .nth(1))
         await expectError(.disconnected) { try await client.echo("stay") }
         #expect(try await client.echo("again") == "ok")
+    }
+
+    @Test func `the rest of a frame is not sent after an interruption that the subscription outlasts`() async throws {
+        let world = try await SimulatedWorld()
+        let (packets, subscriptions) = (SharedValue<[[UInt8]]>([]), SharedValue(0))
+        let device = ScriptedDevice { [$0.response(["r": $0.fields["d"]!])] }
+        var definition = device.definition
+        definition.maximumATTMTU = 23
+        let point = definition.services[0].characteristics[0]
+        definition.services[0].characteristics[0].onWrite = { (packet, request) throws(ATTError) in
+            packets.change { $0.append(packet) }
+            try await point.onWrite?(packet, request)
+        }
+        definition.services[0].characteristics[0].onSubscribe = { notifier in
+            subscriptions.next()
+            try await point.onSubscribe?(notifier)
+        }
+        let (peripheral, grip) = try await world.add(definition)
+        try await peripheral.setConnectionPolicy(.maintained())
+        let client = FirmwareClient(peripheral)
+        #expect(try await client.echo("a") == "a")
+        packets.change { $0 = [] }
+        let second = await grip.hold(.write(of: .smp), .nth(2))
+        let task = Task { try await client.echo(String(repeating: "b", count: 60)) }
+        await second.disturbed()
+        // The service changes, with the characteristic at the same handle: the link and the notifications go on.
+        var service = definition.services[0]
+        service.characteristics.append(CharacteristicDefinition(BluetoothUUID(0xFF01), .read))
+        await grip.setServices([service])
+        await world.clock.run(for: .seconds(2))
+        #expect(subscriptions.value == 2)
+        await expectError(.disconnected) { try await task.value }
+        await second.release()
+        #expect(try await client.echo("c") == "c")
+        // Two packets of the frame, and the next one.
+        #expect(packets.value.map(\.count) == [20, 20, 13])
+        await world.central.shutDown()
     }
 
     @Test func `a cancelled request leaves the others`() async throws {

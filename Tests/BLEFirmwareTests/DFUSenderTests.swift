@@ -1,3 +1,4 @@
+internal import BLE
 import Testing
 
 @testable import BLEFirmware
@@ -11,11 +12,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (state(0), DFUSender.Start.create(at: 0)), (state(1), .resume(at: 1)), (state(39), .resume(at: 39)),
+        (state(0), DFUSender.Start.create), (state(1), .resume(at: 1)), (state(39), .resume(at: 39)),
         (state(40), .execute(endingAt: 40)), (state(41), .resume(at: 41)), (state(80), .execute(endingAt: 80)),
-        (state(100), .execute(endingAt: 100)), (state(101), .create(at: 0)), (state(.max), .create(at: 0)),
-        (state(1, isSame: false), .create(at: 0)), (state(40, isSame: false), .create(at: 0)),
-        (state(41, isSame: false), .create(at: 40)), (state(100, isSame: false), .create(at: 80)),
+        (state(100), .execute(endingAt: 100)), (state(101), .startOver), (state(.max), .startOver),
+        (state(1, isSame: false), .startOver), (state(40, isSame: false), .startOver),
+        (state(41, isSame: false), .startOver), (state(100, isSame: false), .startOver),
     ]) func `a transfer goes on where the device is`(_ state: DFUObjectState, _ start: DFUSender.Start) {
         #expect(DFUSender(Self.bytes, objectSize: 40).start(state) == start)
     }

@@ -164,6 +164,9 @@ import Testing
         let hash = "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81"
         #expect(try await client.fileHash("/a") == .sha256(Hex.bytes(hash)!))
         #expect(try await client.fileHash("/a", .crc32, length: 0) == .crc32(0))
+        // The default of Zephyr.
+        let fields = try await client.request(.read, SMPCommand(.file, 2), ["name": "/a"])
+        #expect(fields["type"] == "crc32" && fields["output"] == 0x55BC_801D)
     }
 
     @Test func `a file that is too large is refused`() async throws {
@@ -216,6 +219,56 @@ import Testing
         #expect(await storage.contents.isConfirmed)
         #expect(stored.value.last == (await storage.contents))
         #expect(stored.value.count == 3)
+    }
+
+    @Test func `changes are stored one at a time, in their order, and one that fails is undone alone`() async throws {
+        let (count, isOpen, running) = (SharedValue(0), SharedValue(false), SharedValue(0))
+        let stored = SharedValue<[Set<String>]>([])
+        let storage = MemoryFirmwareStorage(onChange: { contents in
+            #expect(running.next() == 1)
+            defer { running.change { $0 = 0 } }
+            let isFirst = count.next() == 1
+            try await isOpen.until { $0 }
+            if isFirst { throw SMPFailure(.busy) }
+            stored.change { $0.append(Set(contents.files.keys)) }
+        })
+        let first = Task { try await storage.writeFile("a", [1], at: 0, length: 1) }
+        try await count.until { $0 == 1 }
+        let others = ["b", "c"].map { name in
+            Task { try await storage.writeFile(name, [1], at: 0, length: 1) }
+        }
+        isOpen.change { $0 = true }
+        await #expect(throws: SMPFailure(.busy)) { try await first.value }
+        for other in others { try await other.value }
+        #expect(stored.value.map(\.count) == [1, 2] && stored.value.last == ["b", "c"])
+        #expect(await Set(storage.contents.files.keys) == ["b", "c"])
+    }
+
+    @Test func `a change that cannot be stored is undone, and the session goes on`() async throws {
+        let isFull = SharedValue(false)
+        let storage = MemoryFirmwareStorage(
+            .init(primary: Self.primary, secondary: .random(10)),
+            onChange: { _ in if isFull.value { throw BLEError(.failed, "the disk is full") } })
+        let (client, _) = try await device(storage)
+        let before = await storage.contents
+        let update = FirmwareImage.random(3000)
+        isFull.change { $0 = true }
+        let requests: [() async throws -> Void] = [
+            { try await client.test(hash: FirmwareImage.random(10).hash) }, { try await client.erase() },
+            { try await client.upload(update).finish() },
+            { try await client.upload([1, 2], toFile: "/b").finish() },
+        ]
+        for request in requests {
+            let error = await expectError(.managementFailed) { try await request() }
+            #expect(error?.managementFailure == SMPFailure(.unknown))
+            #expect(await storage.contents == before)
+        }
+        isFull.change { $0 = false }
+        try await client.upload(update).finish()
+        try await client.test(hash: update.hash)
+        isFull.change { $0 = true }
+        await #expect(throws: BLEError.self) { try await storage.reset() }
+        #expect(try await client.imageSlots()[0].version == "1.2.3")
     }
 
     @Test func `images that are not valid, too large or older are refused`() async throws {

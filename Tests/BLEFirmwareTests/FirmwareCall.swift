@@ -35,6 +35,10 @@ struct FirmwareCall: Sendable, CustomTestStringConvertible {
         FirmwareCall("FirmwareClient.fileLength(_:)") { _ = try await $0.fileLength("") },
         FirmwareCall("FirmwareClient.fileHash(_:_:length:)") { _ = try await $0.fileHash("") },
         FirmwareCall("FirmwareClient.download(_:maximumLength:progress:)") { _ = try await $0.download("") },
+        FirmwareCall("FirmwareClient.update(_:image:isUpgrade:restart:reconnects:progress:)") {
+            try await $0.update(.random(10), reconnects: 0)
+        },
+        FirmwareCall("FirmwareClient.start(_:within:)") { try await $0.start(.random(10)) },
         FirmwareCall("FirmwareUpload.finish()") { try await $0.upload(.random(10)).finish() },
         FirmwareCall("FirmwareUpload.Iterator.next()") { client in
             for try await _ in client.upload([1], toFile: "/a") {}

@@ -22,7 +22,7 @@ import Testing
     private func setting(mtu: Int = 247, size: Int = firmware.count) async throws -> Setting {
         let received = SharedValue<[[UInt8]]>([])
         let packets = SharedValue<[Int]>([])
-        let target = SecureDFUTarget { initPacket in
+        let target = SecureDFUPeripheral { initPacket in
             guard initPacket == Self.initPacket else { throw BLEError(.failed, "the signature is wrong") }
             return size
         } onFirmware: { _, firmware in
@@ -172,7 +172,7 @@ import Testing
 
     @Test func `a handler that takes its time is waited for, and other requests are refused meanwhile`() async throws {
         let (began, isOver) = (SharedValue(false), SharedValue(false))
-        let target = SecureDFUTarget { _ in
+        let target = SecureDFUPeripheral { _ in
             began.change { $0 = true }
             try await isOver.until { $0 }
             return 10
@@ -191,7 +191,7 @@ import Testing
 
     @Test func `an application starts its bootloader`() async throws {
         let events = SharedValue<[String]>([])
-        let service = ButtonlessDFU.definition { name in
+        let service = ButtonlessDFU.service { name in
             events.change { $0.append(name) }
         } onEnter: {
             events.change { $0.append("enter") }

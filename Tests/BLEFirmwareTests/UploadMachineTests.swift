@@ -1,3 +1,4 @@
+import BLE
 import BLESimulation
 import Testing
 
@@ -134,6 +135,25 @@ import Testing
                 try machine.didReceive(offset: 0)
             }
         }
+    }
+
+    @Test func `an upload outlives as many lost links as it may, and eight refusals`() {
+        var retries = UploadRetries(reconnects: 2)
+        let (lost, busy) = (BLEError(.disconnected, ""), BLEError(SMPFailure(.busy)))
+        #expect(retries.next(after: lost) == .nextLink && retries.next(after: lost) == .nextLink)
+        #expect(retries.next(after: lost) == nil)
+        let pauses = (0..<8).compactMap { _ in retries.next(after: busy)?.pause }
+        #expect(pauses.count == 8 && pauses.reduce(.zero, +) == .milliseconds(39_500))
+        #expect(retries.next(after: busy) == nil)
+        #expect(retries.next(after: BLEError(.shutDown, "", isRetryable: false)) == nil)
+    }
+
+    @Test func `a device that has answered before is asked three times on its link, and others are not`() {
+        var (retries, other) = (UploadRetries(reconnects: 0), UploadRetries(reconnects: 0))
+        let silence = BLEError(.timedOut, "")
+        for _ in 0..<3 { #expect(retries.next(after: silence, hasBegun: true) == .sameLink) }
+        #expect(retries.next(after: silence, hasBegun: true) == nil)
+        #expect(other.next(after: silence) == nil)
     }
 
     @Test func `one refused chunk does not end an upload with a large window`() throws {

@@ -176,6 +176,22 @@ import Testing
         #expect(await setting.storage.contents.secondary == other)
     }
 
+    @Test(arguments: [true, false])
+    func `an image that the program has started or erased is sent again`(_ isStarted: Bool) async throws {
+        let setting = try await setting()
+        let image = FirmwareImage.random(5_000)
+        try await setting.client.upload(image).finish()
+        if isStarted {
+            try await setting.client.confirm(hash: image.hash)
+            try await setting.storage.reset()
+        } else {
+            try await setting.storage.erase(slot: 1)
+        }
+        #expect(await setting.storage.contents.secondary == nil)
+        try await setting.client.upload(image).finish()
+        #expect(await setting.storage.contents.secondary == image)
+    }
+
     @Test func `lost responses and lost requests are recovered on the same link`() async throws {
         let setting = try await setting(bufferCount: 4)
         let image = FirmwareImage.random(20_000)
@@ -206,7 +222,7 @@ import Testing
 
     static let refusals: [(CBORMap, BLEError.Code)] = [
         (["off": 0], .uploadFailed), (["off": 100_000], .uploadFailed), ([:], .invalidManagementResponse),
-        (["rc": 2], .managementFailed), (["err": ["group": 1, "rc": 12]], .managementFailed),
+        (["rc": 3], .managementFailed), (["err": ["group": 1, "rc": 12]], .managementFailed),
         (["off": 172, "match": false], .uploadFailed),
     ]
 

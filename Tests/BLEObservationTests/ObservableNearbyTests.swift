@@ -92,8 +92,10 @@ import Testing
         await until { await !isScanning() }
         let again = Task { try await nearby.run() }
         await until { await isScanning() }
+        #expect(nearby.error == nil)
         await world.central.shutDown()
         await expectError(.shutDown) { try await again.value }
+        #expect(nearby.error?.code == .shutDown)
     }
 
     @Test func `a list that outlives its central stays as it is, and does not run again`() async throws {

@@ -41,7 +41,9 @@ import Testing
         await grip.notify([2], from: Self.speed.key.characteristic)
         try await observed { (try? fan.value(of: Self.speed)) == 2 }
         await grip.dropLink()
-        try await observed { fan.connectionState == .disconnected && (try? fan.value(of: Self.name)) == nil }
+        try await observed { fan.connectionState != .connected }
+        #expect(try fan.value(of: Self.speed) == nil && fan.value(of: Self.name) == nil)
+        try await observed { fan.connectionState == .disconnected }
         task.cancel()
         await expectError(.cancelled) { try await task.value }
         await world.central.shutDown()
@@ -105,22 +107,23 @@ import Testing
         await world.central.shutDown()
     }
 
-    @Test func `the end of one run leaves what another shows`() async throws {
+    @Test func `a second run waits for the end of the first, and changes nothing before`() async throws {
         let (peripheral, grip) = try await world.add(Self.fan)
-        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: Self.interval)
+        let fan = ObservablePeripheral(peripheral, values: Self.declared, interval: .zero)
         let first = running(fan)
-        while try fan.value(of: Self.name) != "Fan" {
-            await world.clock.sleepers(1, for: Self.interval)
-            world.clock.advance(by: Self.interval)
-        }
+        try await observed { (try? fan.value(of: Self.name)) == "Fan" }
+        await grip.dropLink()
+        try await observed { fan.connectionError?.code == .disconnected }
         let second = running(fan)
-        // Each shows something, and pauses.
-        try await grip.notify(2, from: Self.speed)
-        await world.clock.sleepers(2, for: Self.interval)
+        let given = running(fan)
+        await world.clock.run(for: .seconds(1))
+        #expect(fan.connectionError?.code == .disconnected)
+        given.cancel()
+        await expectError(.cancelled) { try await given.value }
         first.cancel()
-        _ = await first.result
-        #expect(fan.connectionState == .connected)
-        #expect(try fan.value(of: Self.name) == "Fan")
+        await expectError(.cancelled) { try await first.value }
+        try await world.asTimePasses { try await observed { (try? fan.value(of: Self.name)) == "Fan" } }
+        #expect(fan.connectionState == .connected && fan.connectionError == nil)
         second.cancel()
         _ = await second.result
         #expect(fan.connectionState == nil)
@@ -174,6 +177,38 @@ import Testing
         }
         #expect(error?.peripheral == peripheral.id)
         #expect(fan.connectionState == nil)
+        await world.central.shutDown()
+    }
+
+    @Test func `the end of a link and a failed attempt are errors until there is a link, each of its peripheral`()
+        async throws
+    {
+        let (peripheral, grip) = try await world.add(Self.fan)
+        let (other, otherGrip) = try await world.add(Self.fan)
+        let views = [peripheral, other].map { ObservablePeripheral($0, interval: .zero) }
+        let tasks = views.map(running)
+        try await observed { views.allSatisfy { $0.connectionState == .disconnected } }
+        #expect(views.allSatisfy { $0.connectionError == nil })
+        try await peripheral.connect()
+        try await other.connect()
+        await grip.dropLink()
+        try await observed { views[0].connectionError?.code == .disconnected }
+        #expect(views[1].connectionError == nil)
+        await grip.setAcceptsLinks(false)
+        await grip.fail(.connect)
+        await #expect(throws: BLEError.self) {
+            try await world.asTimePasses(inSleepsOfAtMost: .seconds(60)) { try await peripheral.connect() }
+        }
+        try await observed { views[0].connectionError.map { $0.code != .disconnected } ?? false }
+        await otherGrip.dropLink()
+        try await observed { views[1].connectionError?.peripheral == other.id }
+        try await world.asTimePasses { try await other.connect() }
+        try await observed { views[1].connectionError == nil && views[1].connectionState == .connected }
+        for task in tasks {
+            task.cancel()
+            _ = await task.result
+        }
+        #expect(views[0].connectionError == nil)
         await world.central.shutDown()
     }
 }

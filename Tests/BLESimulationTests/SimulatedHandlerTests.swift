@@ -353,6 +353,24 @@ import Testing
 
     // MARK: Requests that no central makes
 
+    @Test func `an offset past the longest value is refused as an offset`() async throws {
+        let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, .write))
+        await thing.central.shutDown()
+        let backend = SimulatedBackend.simulated(world.radio)
+        let handled = CentralContext(handleEvent: { _ in }, logger: Logger(label: "test"), clock: world.clock)
+        try await backend.start(handled)
+        try await backend.startDiscovery(DiscoveryFilter())
+        await world.clock.sleepers(1)
+        try await backend.connect(grip.id)
+        let attribute = AttributeID(peripheral: grip.id, handle: 2)
+        for (offset, expected) in [(512, ATTError.invalidAttributeValueLength), (513, .invalidOffset)] {
+            let error = await #expect(throws: BLEError.self) {
+                try await backend.perform(.write([1], type: .withResponse, offset: offset), on: attribute)
+            }
+            #expect(error?.attError == expected)
+        }
+    }
+
     @Test func `the peripheral itself refuses what it does not allow`() async throws {
         let (thing, grip) = try await add(CharacteristicDefinition(Self.uuid, []))
         await thing.central.shutDown()

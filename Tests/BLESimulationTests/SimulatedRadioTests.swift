@@ -60,6 +60,7 @@ import Testing
         await world.radio.setPowered(true)
         // A scan that was asked for while it was off starts with it.
         #expect(try await scan.value == strap)
+        await until { await !world.central.isScanning }
         #expect(try await HeartRate(strap).bodySensorLocation() == .chest)
         #expect(try await world.add(.battery()).peripheral != strap)
     }

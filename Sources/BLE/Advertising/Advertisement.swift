@@ -28,6 +28,23 @@ public struct Advertisement: Hashable, Sendable {
     public var rssi: Int? {
         didSet { rssi = Self.known(rssi) }
     }
+    /// The number of the radio that has received it, among those of a central. Two advertisements that differ in that
+    /// alone are equal.
+    package var radio: UInt8 {
+        get { receiver.radio }
+        set { receiver.radio = newValue }
+    }
+    private var receiver = Receiver()
+
+    /// A radio that is not compared.
+    private struct Receiver: Hashable, Sendable {
+        var radio: UInt8 = 0
+
+        static func == (left: Receiver, right: Receiver) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
     /// The advertised name. If no packet contained one, the name that the system remembers or that the peripheral
     /// reported on a connection.
     public var localName: String? {
@@ -116,8 +133,11 @@ public struct Advertisement: Hashable, Sendable {
     }
 
     /// Returns nil for 127, which means that no strength is available (Core Specification 5.4, volume 4, part E,
-    /// section 7.7.65.2).
-    private static func known(_ rssi: Int?) -> Int? { rssi == 127 ? nil : rssi }
+    /// section 7.7.65.2). A strength that does not fit in its byte, as a recording may contain, is limited to that.
+    private static func known(_ rssi: Int?) -> Int? {
+        let limited = rssi.map { Int(Int8(clamping: $0)) }
+        return limited == 127 ? nil : limited
+    }
 }
 
 /// The two kinds of device addresses (Core Specification 5.4, volume 6, part B, section 1.3).

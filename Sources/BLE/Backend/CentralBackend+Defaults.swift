@@ -14,6 +14,9 @@ extension CentralBackend {
     /// The defaults of ``CentralLimits``.
     public nonisolated var limits: CentralLimits { CentralLimits() }
 
+    /// Nil.
+    public func freeSlots() -> Int? { nil }
+
     /// Throws `notSupported`.
     public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
         throw .lacking("powering adapters on and off")

@@ -54,6 +54,9 @@ public protocol CentralBackend: Actor {
     /// All peripherals that the stack knows on the adapter in use.
     func knownPeripherals() -> [KnownPeripheral]
 
+    /// The number of further links that the stack can make now. Nil, the default, if it does not say so.
+    func freeSlots() -> Int?
+
     /// Starts scanning, or changes the filter of the running scan.
     ///
     /// Throws `poweredOff`, and `notSupported` if a passive scan is requested but not available.

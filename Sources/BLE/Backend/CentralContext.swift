@@ -4,7 +4,8 @@ public import Logging
 public enum CentralBackendEvent: Sendable {
     /// The state of the adapter in use changed.
     case adapterStateChanged(AdapterState)
-    /// An advertisement was received. It includes everything known from earlier ones.
+    /// An advertisement was received. It includes everything known from earlier ones, of several radios from those of
+    /// the same radio.
     case advertisementReceived(Peripheral.ID, Advertisement)
     /// The scan ended although the adapter is on, and cannot continue.
     case scanEnded(BLEError)

@@ -3,8 +3,8 @@
 /// Two UUIDs are equal if their 128-bit forms are equal: `180F` equals `0000180F-0000-1000-8000-00805F9B34FB` (Core
 /// Specification 5.4, volume 3, part B, section 2.5.1).
 public struct BluetoothUUID: Hashable, Sendable {
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
@@ -65,14 +65,14 @@ public struct BluetoothUUID: Hashable, Sendable {
         }
     }
 
-    /// The 16-bit form. Nil if there is none.
+    /// The 16-bit form. Nil if the UUID is not the Bluetooth base UUID with 16 bits in its place.
     public var short: UInt16? {
         guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh else { return nil }
         return UInt16(exactly: high >> 32)
     }
 
-    /// The 32-bit form. Nil if there is none.
-    var short32: UInt32? {
+    /// The 32-bit form. Nil if the UUID is not the Bluetooth base UUID with 32 bits in its place.
+    package var short32: UInt32? {
         guard low == Self.baseLow, high & 0xFFFF_FFFF == Self.baseHigh else { return nil }
         return UInt32(high >> 32)
     }

@@ -57,7 +57,7 @@ public actor Central {
     }
 
     /// The stack behind this central.
-    nonisolated let backend: any CentralBackend
+    package nonisolated let backend: any CentralBackend
     /// The configuration that the central was created with.
     public nonisolated let configuration: Configuration
     /// Whether the logger takes messages at trace level. Asked once, because it would be asked for each value.

@@ -22,7 +22,8 @@ public final class L2CAPChannel: Sendable {
     public var maximumReceiveLength: Int { transport.maximumReceiveLength }
 
     private let transport: any ChannelTransport
-    private let clock: any Clock<Duration>
+    /// The clock of its central or host, on which it waits.
+    package let clock: any Clock<Duration>
     private let defaultTimeout: Duration
     private let core: ChannelCore
 

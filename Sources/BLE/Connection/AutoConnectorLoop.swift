@@ -38,22 +38,22 @@ package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sen
         connect: @escaping @Sendable (ID) async -> Void
     ) async throws(BLEError) {
         let result = await withDiscardingTaskGroup { group -> Result<Void, BLEError> in
+            var alarm: (time: Duration, expiry: Expiry)?
             let result: Result<Void, BLEError>
             do throws(BLEError) {
                 try await begin()
                 signal.yield(())
-                var alarm: Duration?
                 for try await _ in signals {
                     let now = central.elapsed()
                     switch connector.withLock({ $0.next(now: now) }) {
                     case .idle: break
                     case .wait(let time):
-                        if let alarm, alarm > now, alarm <= time { break }
-                        alarm = time
-                        group.addTask { [signal] in
-                            try? await central.clock.sleep(for: time - now)
+                        if let alarm, alarm.time > now, alarm.time <= time { break }
+                        alarm?.expiry.cancel()
+                        let expiry = Expiry(after: max(.zero, time - now), clock: central.deadlineClock) { [signal] in
                             signal.yield(())
                         }
+                        alarm = (time, expiry)
                     case .connect(let id): group.addTask { await connect(id) }
                     }
                 }
@@ -61,6 +61,7 @@ package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sen
             } catch {
                 result = .failure(error)
             }
+            alarm?.expiry.cancel()
             group.cancelAll()
             return result
         }
@@ -69,13 +70,13 @@ package final class AutoConnectorLoop<ID: Hashable & Comparable & Sendable>: Sen
 
     /// Starts `work`, which tells its elements in a stream, and ends when that is no longer read.
     ///
-    /// - Parameter capacity: the maximum number of unread elements. The newest are kept.
+    /// - Parameter policy: what happens to elements that are not read.
     package static func start<Element: Sendable>(
-        on central: Central, capacity: Int,
+        on central: Central, policy: OverflowPolicy,
         _ work: @escaping @Sendable (BoundedStream<Element>.Producer) async throws(BLEError) -> Void
     ) -> BoundedStream<Element> {
         let running = Outcome<Task<Void, Never>>()
-        let (elements, producer) = BoundedStream.make(of: Element.self, policy: .dropOldest(capacity: capacity)) {
+        let (elements, producer) = BoundedStream.make(of: Element.self, policy: policy) {
             Task { try? await running.wait().cancel() }
         }
         let task = Task(executorPreference: central.taskExecutor) {

@@ -12,18 +12,23 @@ extension Central {
     /// is a candidate again as soon as it is heard, and is reported again. One that this program disconnects, or whose
     /// policy ends the link, is not connected to again until the program connects to it itself; others are not
     /// affected. A peripheral that already has a link, to this or to another program, is adopted first. After a failed
-    /// attempt, a peripheral is left alone for the pauses of ``Backoff/standard``.
+    /// attempt, a peripheral is left alone for the pauses of ``Backoff/standard``, and comes after those that have not
+    /// failed: one that accepts no links does not keep the others waiting. Nor do ever new addresses that accept none:
+    /// after each that fails, the next attempt is for the peripheral whose failure or release is longest ago.
     ///
     /// Only this loop connects again: a policy of the configuration that maintains links does not apply, one that was
     /// set for a peripheral does. Throws the errors of a scan; for those of single attempts, see ``unhandledErrors()``.
     /// Keeps the newest 64 unread peripherals.
     ///
-    /// ``AutoConnections/events`` has the attempts, their failures and the ends of links as well.
+    /// ``AutoConnections/events`` has the attempts, their failures and the ends of links as well, and
+    /// ``AutoConnections/values(of:overflow:)`` the values of all of them.
+    /// ``AutoConnections/release(_:for:)`` gives the place of a peripheral to the next one.
     ///
     /// - Parameters:
     ///   - minimumRSSI: the weakest signal strength to connect to, in dBm, inclusive.
     ///   - limit: the maximum number of links that are made this way and up at the same time, at least 1. When a link
-    ///     is lost, the strongest peripheral in range takes its place.
+    ///     is lost, the strongest peripheral in range takes its place. It is the limit of each iteration: two of
+    ///     them, such as that of the peripherals and that of their ``AutoConnections/events``, may make twice as many.
     ///   - settling: how long to listen for a stronger peripheral after the first was found.
     ///   - staleAfter: how long a peripheral may be silent before it is no longer a candidate. At least 1 s.
     public nonisolated func autoConnections(
@@ -45,7 +50,47 @@ public struct AutoConnections: AsyncSequence, Sendable {
     /// The type of error that iteration throws.
     public typealias Failure = BLEError
 
-    fileprivate let connecting: AutoConnecting
+    let connecting: AutoConnecting
+
+    /// Ends the link of a peripheral, or the attempt to connect, and gives its place to the strongest other peripheral
+    /// in range.
+    ///
+    /// ```swift
+    /// let sensors = central.autoConnections(matching: .service(.environmentalSensing), limit: 2)
+    /// for try await sensor in sensors {
+    ///     do {
+    ///         print(sensor, try await sensor.read(.temperature))
+    ///     } catch {
+    ///         print("cannot read \(sensor): \(error)")
+    ///     }
+    ///     try await sensors.release(sensor, for: .seconds(60))
+    /// }
+    /// ```
+    ///
+    /// The peripheral is left alone for the pause. Then it is a candidate again, after all others in range that were
+    /// never released, or longer ago: with more peripherals than places, each has its turn. The last 1024 released
+    /// peripherals are remembered. A peripheral that this program has disconnected, and that is therefore left alone,
+    /// is a candidate again after the pause, too. Other loops are not affected by the pause: for them, this program
+    /// disconnects the peripheral. One of which this loop knows nothing, for example because it does not meet the
+    /// criteria, is only disconnected.
+    ///
+    /// As after ``Peripheral/disconnect()``, a policy of the peripheral that maintains links no longer applies. Does
+    /// nothing else if there is neither a link nor an attempt. Throws the same errors as that method, after which a
+    /// peripheral with a link is left alone as after a disconnect by this program. Throws `invalidArgument` for a
+    /// peripheral of another central.
+    ///
+    /// - Parameter pause: how long the peripheral is left alone, from the end of the link, on the clock of the
+    ///   central's configuration. At most 100 years.
+    public func release(_ peripheral: Peripheral, for pause: Duration = .seconds(30)) async throws(BLEError) {
+        let (id, central) = (peripheral.id, connecting.central)
+        guard peripheral.central === central else {
+            throw BLEError(.invalidArgument, "the peripheral belongs to another central", peripheral: id)
+        }
+        // The end of an attempt tells of the pause, which begins when the link has ended.
+        await central.release(id, in: connecting.runs, for: pause)
+        try await central.disconnect(id)
+        await central.release(id, in: connecting.runs, for: pause)
+    }
 
     /// The same with everything that happens on the way, for all peripherals in one stream: attempts, failures, links
     /// and their ends. Iterating starts it, independently of an iteration over the peripherals.
@@ -142,6 +187,12 @@ extension Central {
             }, tolerance: .zero)
     }
 
+    fileprivate func release(_ id: Peripheral.ID, in runs: AutoConnecting.RunGroup, for pause: Duration) {
+        let century = Duration.seconds(100 * 365 * 86_400)
+        let end = elapsed() + min(max(.zero, pause), century)
+        for run in autoConnecting.values where run.group === runs { run.loop.record { $0.release(id, until: end) } }
+    }
+
     fileprivate func endRun(_ token: Int) {
         autoConnecting[token] = nil
         endScan(token)
@@ -149,7 +200,7 @@ extension Central {
 
     /// Connects for a run. Only the run retries: the configuration's policy is not applied.
     fileprivate func connect(_ id: Peripheral.ID, for run: AutoConnecting.Run) async {
-        run.attemptBegins(id)
+        guard run.attemptBegins(id) else { return }
         do throws(BLEError) {
             try await connectToStay(id, timeout: nil, appliesPolicy: false)
             // The link may have been there before.
@@ -165,25 +216,30 @@ extension Central {
 
 /// Carries out what an ``AutoConnector`` decides.
 struct AutoConnecting: Sendable {
-    fileprivate let central: Central
+    let central: Central
     fileprivate let criteria: DiscoveryCriteria
     fileprivate let minimumRSSI: Int
     fileprivate let limit: Int
     fileprivate let settling: Duration
     fileprivate let staleAfter: Duration
+    fileprivate let runs = RunGroup()
+
+    /// The identity of the runs that one sequence has begun.
+    final class RunGroup: Sendable {}
 
     /// A run: the decisions, and what is told of them.
     final class Run: Sendable {
         fileprivate let loop: AutoConnectorLoop<Peripheral.ID>
+        fileprivate let group: RunGroup
         private let central: Central
         private let tell: @Sendable (Peripheral, ConnectionEvent) -> Void
 
         fileprivate init(
-            _ connector: AutoConnector<Peripheral.ID>, _ central: Central,
+            _ connector: AutoConnector<Peripheral.ID>, _ central: Central, _ group: RunGroup,
             tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void
         ) {
             loop = AutoConnectorLoop(connector)
-            (self.central, self.tell) = (central, tell)
+            (self.central, self.group, self.tell) = (central, group, tell)
         }
 
         func found(_ discovery: Discovery) {
@@ -226,7 +282,12 @@ struct AutoConnecting: Sendable {
 
         func adapterChanged(isOn: Bool) { loop.record { $0.adapterChanged(isOn: isOn) } }
 
-        fileprivate func attemptBegins(_ id: Peripheral.ID) { tell(central.peripheral(id), .connecting) }
+        /// Returns false if the attempt is not to be made any longer.
+        fileprivate func attemptBegins(_ id: Peripheral.ID) -> Bool {
+            guard loop.record({ $0.attemptBegins(id) }) else { return false }
+            tell(central.peripheral(id), .connecting)
+            return true
+        }
 
         fileprivate func attemptFailed(_ id: Peripheral.ID, _ error: BLEError, now: Duration) {
             let pause = loop.record { $0.attemptFailed(id, now: now) }
@@ -242,13 +303,15 @@ struct AutoConnecting: Sendable {
     func start<Element: Sendable>(
         capacity: Int, _ element: @escaping @Sendable (Peripheral, ConnectionEvent) -> Element?
     ) -> BoundedStream<Element> {
-        AutoConnectorLoop<Peripheral.ID>.start(on: central, capacity: capacity) { (producer) throws(BLEError) in
+        AutoConnectorLoop<Peripheral.ID>.start(
+            on: central, policy: .dropOldest(capacity: capacity)
+        ) { (producer) throws(BLEError) in
             try await run { if let element = element($0, $1) { producer.yield(element) } }
         }
     }
 
     private func run(tell: @escaping @Sendable (Peripheral, ConnectionEvent) -> Void) async throws(BLEError) {
-        let run = Run(AutoConnector(limit: limit, settling: settling), central, tell: tell)
+        let run = Run(AutoConnector(limit: limit, settling: settling), central, runs, tell: tell)
         let token = await central.token()
         let tracker = DiscoveryTracker(
             // With duplicates, because changes of signal strength are not reported otherwise.

@@ -105,7 +105,9 @@ extension Central {
             if state == .connected { reconnectEnded(link, nil) }
             switch state {
             case .connecting: report(.connecting, of: id)
-            case .connected: report(.connected, of: id)
+            case .connected:
+                report(.connected, of: id)
+                reportLinked(id)
             case .disconnecting, .disconnected: stopHandler(id)
             }
         case .tell(let event):

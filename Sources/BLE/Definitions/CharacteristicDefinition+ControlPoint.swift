@@ -31,12 +31,7 @@ extension CharacteristicDefinition {
                 guard let notifier = subscribers.find(request.central) else { throw .improperlyConfigured }
                 if let bytes = try await answer(value, request) { await notifier.notify(bytes) }
             },
-            onSubscribe: { notifier in
-                let number = subscribers.add(notifier, of: notifier.central)
-                defer { subscribers.remove(notifier.central, number) }
-                // Waits until the task is cancelled.
-                try await Outcome<Void>().wait()
-            })
+            onSubscribe: { notifier in try await subscribers.hold(notifier) })
     }
 
     /// Creates a control point whose requests and answers have the usual layout, that of ``ControlPoint``.
@@ -150,6 +145,13 @@ public struct ControlPointAnswer<Result: ControlPointResult>: Sendable {
         Self(result: .success, parameter: parameter, work: work)
     }
 
+    /// The procedure was carried out, with a typed parameter. Throws `invalidValue` if that cannot be encoded.
+    public static func success(
+        _ parameter: some ValueCodable, then work: (@Sendable (_ notifier: Notifier) async throws -> Void)? = nil
+    ) throws(BLEError) -> Self {
+        success(try parameter.encoded(), then: work)
+    }
+
     /// The procedure has another result.
     public static func result(_ result: Result, _ parameter: [UInt8] = []) -> Self {
         Self(result: result, parameter: parameter, work: nil)
@@ -181,7 +183,7 @@ private final class ControlPointProcedures: Sendable {
 }
 
 /// What a control point has for each of its subscribers.
-private final class ControlPointSubscribers<Entry: Sendable>: Sendable {
+package final class ControlPointSubscribers<Entry: Sendable>: Sendable {
     private struct State {
         /// The entries, by central. Nil for centrals that the system does not distinguish.
         var entries: [DeviceID?: (entry: Entry, number: Int)] = [:]
@@ -190,8 +192,11 @@ private final class ControlPointSubscribers<Entry: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// Creates a control point's subscribers, none at first.
+    package init() {}
+
     /// Returns the entry of a central.
-    func find(_ central: DeviceID) -> Entry? {
+    package func find(_ central: DeviceID) -> Entry? {
         state.withLock { ($0.entries[central] ?? $0.entries[.none])?.entry }
     }
 
@@ -207,5 +212,14 @@ private final class ControlPointSubscribers<Entry: Sendable>: Sendable {
     /// Removes a subscription, unless the central's next one has already replaced it.
     func remove(_ central: DeviceID?, _ number: Int) {
         state.withLock { if $0.entries[central]?.number == number { $0.entries[central] = nil } }
+    }
+}
+
+extension ControlPointSubscribers<Notifier> {
+    /// Adds a subscription, and waits until the task is cancelled, which removes it.
+    package func hold(_ notifier: Notifier) async throws {
+        let number = add(notifier, of: notifier.central)
+        defer { remove(notifier.central, number) }
+        try await Outcome<Void>().wait()
     }
 }

@@ -227,6 +227,9 @@ public struct CharacteristicDefinition: Sendable {
     /// Runs while a central is subscribed.
     public var onSubscribe: SubscriptionHandler?
 
+    /// The value, if it is not the host that stores it.
+    package var servedValue: StoredElsewhere?
+
     /// Creates the definition of a characteristic.
     public init(
         _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, security: AttributeSecurity = .open,
@@ -244,6 +247,14 @@ public struct CharacteristicDefinition: Sendable {
         self.onWrite = onWrite
         self.onSubscribe = onSubscribe
     }
+}
+
+/// A value that the definition itself stores and sends to its subscribers.
+package struct StoredElsewhere: Sendable {
+    /// Returns the value.
+    package let get: @Sendable () -> [UInt8]
+    /// Stores and sends a value. Throws `invalidValue` if it is not one.
+    package let set: @Sendable ([UInt8]) throws(BLEError) -> Void
 }
 
 /// Sends a defined peripheral's values to one subscribed central, or to all subscribers if the system does not

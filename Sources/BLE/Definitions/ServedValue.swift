@@ -11,8 +11,7 @@ internal import Synchronization
 /// ```
 ///
 /// It is the same whether a ``PeripheralHost`` serves the definition or a simulated radio runs it. Served at several
-/// places, it is one value. Set it with ``set(_:)``: ``ServedPeripheral/setValue(_:of:)`` would send a value that
-/// nobody can read.
+/// places, it is one value, which ``ServedPeripheral/setValue(_:of:)`` sets everywhere, too.
 public final class ServedValue<Value: Sendable>: Sendable {
     /// The characteristic.
     public let characteristic: Characteristic<Value>
@@ -95,10 +94,23 @@ public final class ServedValue<Value: Sendable>: Sendable {
         descriptors: [DescriptorDefinition] = [],
         onWrite: @escaping @Sendable (_ value: Value, _ request: AttributeRequest) async throws -> Void = { _, _ in }
     ) -> CharacteristicDefinition {
+        definition(properties, security: security, descriptors: descriptors) { value, request in
+            try await onWrite(value, request)
+            return value
+        }
+    }
+
+    /// Returns the definition of its characteristic.
+    ///
+    /// - Parameter stored: returns what to set for a written value, or rejects that.
+    package func definition(
+        _ properties: CharacteristicProperties, security: AttributeSecurity, descriptors: [DescriptorDefinition],
+        stored: @escaping @Sendable (_ value: Value, _ request: AttributeRequest) async throws -> Value
+    ) -> CharacteristicDefinition {
         let canWrite = !properties.isDisjoint(with: [.write, .writeWithoutResponse, .reliableWrite])
         let canSubscribe = !properties.isDisjoint(with: [.notify, .indicate])
         let write: @Sendable (Value, AttributeRequest) async throws -> Void = { value, request in
-            try await onWrite(value, request)
+            let value = try await stored(value, request)
             // What was rejected meanwhile, because it took too long or the link has ended, has no effect.
             try Task.checkCancellation()
             try self.set(value)
@@ -107,10 +119,14 @@ public final class ServedValue<Value: Sendable>: Sendable {
             for try await bytes in self.sent() { await notifier.notify(bytes) }
         }
         let bytes: @Sendable () -> [UInt8] = { self.state.withLock { $0.bytes } }
-        return CharacteristicDefinition(
+        var definition = CharacteristicDefinition(
             characteristic.uuid, properties, security: security, value: bytes(), descriptors: descriptors,
             onRead: { (_) throws(ATTError) in bytes() },
             onWrite: canWrite ? CharacteristicDefinition.handler(write, characteristic.coding) : nil,
             onSubscribe: canSubscribe ? subscription : nil)
+        definition.servedValue = StoredElsewhere(
+            get: bytes,
+            set: { (bytes) throws(BLEError) in try self.set(try self.characteristic.coding.decode(bytes)) })
+        return definition
     }
 }

@@ -1,6 +1,9 @@
 internal import Waiting
 
 extension Central {
+    /// Returns the services of a peripheral as far as they are known. Does not connect.
+    func knownServices(_ id: Peripheral.ID) -> GATTDatabase? { links[id]?.database }
+
     /// Returns the services of a peripheral, connecting and discovering them if necessary.
     func services(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
         try await connect(id, timeout: nil)

@@ -77,6 +77,50 @@ public struct ControlPoint<Result: ControlPointResult>: Sendable {
         return answerParameter
     }
 
+    /// Performs a request with a typed parameter. Otherwise like ``perform(_:_:timeout:)``, with the answer's parameter
+    /// as bytes. Throws `invalidValue` if the parameter cannot be encoded.
+    @discardableResult
+    public func perform(
+        _ opcode: UInt8, _ parameter: some ValueCodable, timeout: Duration? = nil
+    ) async throws(BLEError) -> [UInt8] {
+        try await perform(opcode, try parameter.encoded(), timeout: timeout)
+    }
+
+    /// Performs a request with a typed parameter, and returns that of the answer.
+    ///
+    /// ```swift
+    /// private func brew(_ order: Order, with point: ControlPoint<BrewResult>) async throws(BLEError) -> Receipt {
+    ///     try await point.perform(1, order, answer: Receipt.self)
+    /// }
+    /// ```
+    ///
+    /// Throws the errors of ``perform(_:_:timeout:)``, and `invalidValue` if the parameter cannot be encoded, or that
+    /// of the answer cannot be decoded: then the peripheral has performed the request.
+    public func perform<Answer: ValueCodable>(
+        _ opcode: UInt8, _ parameter: some ValueCodable, answer: Answer.Type, timeout: Duration? = nil
+    ) async throws(BLEError) -> Answer {
+        try decode(try await perform(opcode, parameter, timeout: timeout), of: opcode)
+    }
+
+    /// Performs a request without a parameter, and returns the typed parameter of the answer. Otherwise like
+    /// ``perform(_:_:answer:timeout:)``.
+    public func perform<Answer: ValueCodable>(
+        _ opcode: UInt8, answer: Answer.Type, timeout: Duration? = nil
+    ) async throws(BLEError) -> Answer {
+        try decode(try await perform(opcode, timeout: timeout), of: opcode)
+    }
+
+    private func decode<Answer: ValueCodable>(_ bytes: [UInt8], of opcode: UInt8) throws(BLEError) -> Answer {
+        do throws(BLEError) {
+            return try Answer(bytes: bytes)
+        } catch {
+            var error = error.at(
+                service.peripheral.id, service: service.uuid, characteristic: key.key.characteristic)
+            error.message = "the answer to request 0x\(Hex.string([opcode])): \(error.message)"
+            throw error
+        }
+    }
+
     /// Throws `procedureFailed` unless the result is success.
     public func check(_ result: Result, of opcode: UInt8, parameter: [UInt8] = []) throws(BLEError) {
         guard result != .success else { return }

@@ -13,8 +13,8 @@ extension Central {
             if try await pairingState(id, timeout: rest(), of: timeout, name: "pairing").isPaired {
                 throw BLEError.alreadyPaired.at(id)
             }
-        } catch  where error.code == .peripheralNotFound {
-            // The system does not know it, so there is no bond.
+        } catch  where error.code == .peripheralNotFound || error.code == .notSupported {
+            // The system does not know the peripheral, so there is no bond, or it does not report bonds.
         }
         let link = link(id)
         if case .maintained = policy(id) {
@@ -60,6 +60,8 @@ extension Central {
             guard try await pairingState(id).isPaired else { return }
         } catch  where error.code == .peripheralNotFound {
             return
+        } catch  where error.code == .notSupported {
+            // The system does not report bonds, but may remove one.
         }
         try await disconnect(id)
         do throws(BLEError) {

@@ -32,6 +32,11 @@ extension Peripheral {
         await central.connectionStates(id)
     }
 
+    /// The services discovered on this connection. Nil if there is no link, or if they are not discovered yet.
+    package var knownServices: GATTDatabase? {
+        get async { await central.knownServices(id) }
+    }
+
     /// Returns the services discovered on this connection, connecting if necessary.
     public func services() async throws(BLEError) -> GATTDatabase {
         try await central.services(id)

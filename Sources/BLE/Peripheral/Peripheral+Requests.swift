@@ -32,6 +32,30 @@ extension Peripheral {
         return try decode(answer)
     }
 
+    /// Writes a request to a control point, and returns its answer, which has another type.
+    ///
+    /// ```swift
+    /// private func brew(_ order: Order, by machine: Peripheral) async throws(BLEError) -> Receipt {
+    ///     try await machine.request(order, on: .orders, answer: Receipt.self) { $0.number == order.number }
+    /// }
+    /// ```
+    ///
+    /// The characteristic's own type of values is not used. Otherwise like ``request(_:on:timeout:matching:)``. Throws
+    /// `invalidValue` if the request cannot be encoded or the answer cannot be decoded. A ``ControlPoint`` has opcodes
+    /// and results besides.
+    public func request<Answer: ValueCodable, Value>(
+        _ request: some ValueCodable, on characteristic: Characteristic<Value>, answer: Answer.Type,
+        timeout: Duration? = nil, matching isAnswer: @escaping @Sendable (Answer) -> Bool = { _ in true }
+    ) async throws(BLEError) -> Answer {
+        let key = characteristic.key
+        let answers = Characteristic<Answer>(key.characteristic, service: key.service)
+        let decode = answers.decoder(for: id)
+        let bytes = try await central.request(try request.encoded(), on: key, of: id, timeout: timeout) { bytes in
+            (try? decode(bytes)).map(isAnswer) ?? true
+        }
+        return try decode(bytes)
+    }
+
     /// Opens a writer for values without response. A characteristic can have one writer at a time.
     ///
     /// Connects if there is no link. Throws `notSupported` for a characteristic that cannot be written without

@@ -122,4 +122,14 @@ public struct PeripheralService: Hashable, Sendable {
     ) async throws(BLEError) -> Value {
         try await peripheral.request(value, on: own(characteristic), timeout: timeout, matching: isAnswer)
     }
+
+    /// Writes a request to a control point, and returns its answer, which has another type; see
+    /// ``Peripheral/request(_:on:answer:timeout:matching:)``.
+    public func request<Answer: ValueCodable, Value>(
+        _ request: some ValueCodable, on characteristic: Characteristic<Value>, answer: Answer.Type,
+        timeout: Duration? = nil, matching isAnswer: @escaping @Sendable (Answer) -> Bool = { _ in true }
+    ) async throws(BLEError) -> Answer {
+        try await peripheral.request(
+            request, on: own(characteristic), answer: answer, timeout: timeout, matching: isAnswer)
+    }
 }

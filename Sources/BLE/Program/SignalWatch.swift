@@ -31,12 +31,16 @@ package final class SignalWatch {
 
     private let received = Received()
 
-    /// Watches from now on, and ignores the given signals. Until Dispatch has registered a source, its signal ends the
-    /// process. If it was ignored until then, it could be lost.
-    package init(_ signals: Set<ProgramSignal>, ignoring ignored: Set<ProgramSignal> = []) async {
+    /// Watches from now on. Until Dispatch has registered a source, its signal ends the process. If it was ignored
+    /// until then, it could be lost.
+    ///
+    /// - Parameter isHandled: called at each signal. If it returns true, the signal counts as if it had not arrived.
+    package init(
+        _ signals: Set<ProgramSignal>, unless isHandled: @escaping @Sendable (ProgramSignal) -> Bool = { _ in false }
+    ) async {
         for signal in signals {
             let (id, received) = (ObjectIdentifier(received), received)
-            await Self.add(id, signal.number) { if !ignored.contains(signal) { Self.receive(signal.number, received) } }
+            await Self.add(id, signal.number) { if !isHandled(signal) { Self.receive(signal.number, received) } }
         }
     }
 
@@ -112,11 +116,12 @@ package final class SignalWatch {
             return (state.number, state.interrupted)
         }
         if earlier == nil {
-            interrupted?()
-            // If the work has not ended by then, the system removes the registrations of the process.
+            // If the work has not ended by then, the system removes the registrations of the process. The time counts
+            // even if `interrupted` does not return.
             DispatchQueue.global().asyncAfter(deadline: .now() + grace) {
                 if !received.state.withLock({ $0.isOver }) { _exit(128 + number) }
             }
+            interrupted?()
         }
         if earlier == number, number != SIGHUP { _exit(128 + number) }
     }

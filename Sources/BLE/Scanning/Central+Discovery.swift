@@ -95,12 +95,29 @@ extension Central {
         let scan = Scanning.Scan(
             tracker, sink, tolerance: tolerance, waits: waits, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
-        for found in connected(matching: tracker.criteria) { scan.didFind(found, now: elapsed()) }
+        reportLinked(to: scan)
         if let obstacle = adapter.obstacle { return scan.wait(for: obstacle) }
         let deadline = deadline(configuration.operationTimeout, "starting the scan", scan.started)
         defer { deadline.cancel() }
         reconcile()
         try await scan.started.wait()
+    }
+
+    /// Reports the peripherals with a link that a scan has not found: they do not advertise.
+    private func reportLinked(to scan: Scanning.Scan) {
+        for found in connected(matching: scan.criteria) where !scan.hasFound(found.peripheral.id) {
+            scan.didFind(found, now: elapsed())
+        }
+    }
+
+    /// Reports a peripheral whose link has begun to the scans that have not heard it before.
+    func reportLinked(_ id: Peripheral.ID) {
+        for scan in scanning.scans(without: id) {
+            guard let found = connected(matching: scan.criteria).first(where: { $0.peripheral.id == id }) else {
+                continue
+            }
+            scan.didFind(found, now: elapsed())
+        }
     }
 
     /// Throws `notSupported` for criteria that the stack cannot evaluate.
@@ -151,7 +168,8 @@ extension Central {
                 case .start(let filter): try await backend.startDiscovery(filter)
                 case .stop: try await backend.stopDiscovery()
                 }
-                scanning.changed(change, mark: mark)
+                // What a scan that waited could not hear may have a link by now.
+                for scan in scanning.changed(change, mark: mark) { reportLinked(to: scan) }
                 logger.debug("scanning", metadata: ["change": "\(change)"])
             } catch {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])

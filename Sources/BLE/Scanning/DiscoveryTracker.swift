@@ -52,6 +52,8 @@ struct DiscoveryTracker {
         seen[id]?.at = now
     }
 
+    func hasSeen(_ id: Peripheral.ID) -> Bool { seen[id] != nil }
+
     /// Removes a peripheral that the system has removed. Returns true if this scan had reported it.
     mutating func removed(_ id: Peripheral.ID) -> Bool {
         seen.removeValue(forKey: id) != nil

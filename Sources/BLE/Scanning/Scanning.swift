@@ -43,6 +43,9 @@ struct Scanning {
             sink.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
 
+        /// Whether the scan has found a peripheral, and not lost it.
+        func hasFound(_ id: Peripheral.ID) -> Bool { tracker.withLock { $0.hasSeen(id) } }
+
         /// Reports a peripheral that has a link, and therefore does not advertise.
         func didFind(_ discovery: Discovery, now: Duration) {
             didReceive(discovery.advertisement, from: discovery.peripheral.id, now: now) { _ in
@@ -78,8 +81,13 @@ struct Scanning {
             hasStarted()
         }
 
-        /// Records that the backend scans.
-        fileprivate func resume() { reported.withLock { $0 = nil } }
+        /// Records that the backend scans. Returns whether the scan has waited for it.
+        fileprivate func resume() -> Bool {
+            reported.withLock { reported in
+                defer { reported = nil }
+                return reported != nil
+            }
+        }
 
         fileprivate func hasStarted() { started.deliver(.success(())) }
 
@@ -169,6 +177,9 @@ struct Scanning {
 
     func scan(_ token: Int) -> Scan? { receivers.scans[token] }
 
+    /// The scans that have not found a peripheral.
+    func scans(without id: Peripheral.ID) -> [Scan] { receivers.scans.values.filter { !$0.hasFound(id) } }
+
     /// Whether the backend scans.
     var isRunning: Bool { applied != nil }
 
@@ -249,10 +260,12 @@ struct Scanning {
     }
 
     /// Records the result of a change. A scan that the backend has ended in the meantime does not count.
-    mutating func changed(_ change: Change, mark: Int) {
+    ///
+    /// - Returns: the scans that have waited for the backend's.
+    mutating func changed(_ change: Change, mark: Int) -> [Scan] {
         if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
         mayBeScanning = false
-        if applied != nil { for scan in receivers.scans.values { scan.resume() } }
+        return applied == nil ? [] : receivers.scans.values.filter { $0.resume() }
     }
 
     /// Ends the scans that do not wait: the adapter is off or absent. They throw the error.

@@ -18,6 +18,9 @@ public struct ServedPeripheral: Sendable {
     ///
     /// Throws `characteristicNotFound`, `invalidValue` if the value cannot be encoded, and `invalidLength` if it has
     /// more than 512 bytes or, with subscribers, does not fit a packet; then it is not stored.
+    ///
+    /// That of a ``ServedValue`` is set as ``ServedValue/set(_:)`` does: wherever it is served, and also if it does not
+    /// fit a packet of a subscriber, which then does not receive it.
     public func setValue<Value>(_ value: Value, of characteristic: Characteristic<Value>) async throws(BLEError) {
         try await host.store(try characteristic.coding.encode(value), in: characteristic.key, of: application)
     }
@@ -83,7 +86,8 @@ extension PeripheralHost {
 
     func storedValue(_ key: CharacteristicKey, of number: Int) throws(BLEError) -> [UInt8] {
         let attribute = try attribute(key, number)
-        return values[attribute] ?? characteristic(attribute)?.value ?? []
+        let characteristic = characteristic(attribute)
+        return characteristic?.servedValue?.get() ?? values[attribute] ?? characteristic?.value ?? []
     }
 
     func store(_ value: [UInt8], in key: CharacteristicKey, of number: Int) async throws(BLEError) {
@@ -100,6 +104,7 @@ extension PeripheralHost {
                 .invalidLength, "a value of \(value.count) bytes is too long",
                 remedy: "An attribute has at most \(Self.maximumLength) bytes.", attribute: attribute, of: self)
         }
+        if let served = characteristic.servedValue { return try served.set(value) }
         let former = values[attribute] ?? characteristic.value
         values[attribute] = value
         do throws(BLEError) {

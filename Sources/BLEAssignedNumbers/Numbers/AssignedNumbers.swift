@@ -61,10 +61,10 @@ public enum AssignedNumbers {
         }
     }
 
-    /// Returns the service with the given name or UUID text. Nil if there is none.
+    /// Returns the service with the given name or UUID text. Nil if it is neither a UUID nor a name.
     public static func service(_ text: String) -> BluetoothUUID? { Catalog().service(text) }
 
-    /// Returns the characteristic with the given name or UUID text. Nil if there is none.
+    /// Returns the characteristic with the given name or UUID text. Nil if it is neither a UUID nor a name.
     public static func characteristic(_ text: String) -> BluetoothUUID? { Catalog().characteristic(text) }
 
     private static let uuidKinds = AssignedNumber.Kind.allCases.filter(\.isUUID)

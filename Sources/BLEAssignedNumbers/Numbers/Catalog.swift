@@ -52,12 +52,12 @@ public struct Catalog: Sendable {
         return own + AssignedNumbers.containing(parts, kinds)
     }
 
-    /// Returns the service with the given UUID text or name. Nil if there is none.
+    /// Returns the service with the given UUID text or name. Nil if it is neither a UUID nor a name.
     public func service(_ text: String) -> BluetoothUUID? {
         BluetoothUUID(text) ?? named(text, [.service]).first?.uuid
     }
 
-    /// Returns the characteristic with the given UUID text or name. Nil if there is none.
+    /// Returns the characteristic with the given UUID text or name. Nil if it is neither a UUID nor a name.
     public func characteristic(_ text: String) -> BluetoothUUID? {
         BluetoothUUID(text) ?? named(text, [.characteristic]).first?.uuid
     }

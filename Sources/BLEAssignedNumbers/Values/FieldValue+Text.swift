@@ -21,7 +21,7 @@ extension FieldValue {
     ]
     private static let valueSuffix = " Measurement Value"
 
-    private static let dateTimeNames = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
+    static let dateTimeNames = ["Year", "Month", "Day", "Hours", "Minutes", "Seconds"]
 
     /// Returns a date and time, with question marks for unknown parts. Nil for other fields.
     static func dateTime(_ values: [FieldValue]) -> String? {

@@ -29,17 +29,23 @@ public struct FieldValue: Hashable, Codable, Sendable {
     public let name: String
     /// The content, in ``unit``.
     public let content: Content
-    /// The unit. Nil if there is none, or if the unit has no assigned number.
+    /// The unit. Nil if the field has none, or if the unit has no assigned number.
     public let unit: BluetoothUUID?
-    /// The symbol of the unit, such as `°C`. Nil if there is none.
+    /// The symbol of the unit, such as `°C`. Nil if the field has no unit.
     public let unitSymbol: String?
 
     init(name: String, content: Content, unit: BluetoothUUID?, unitSymbol: String?) {
         (self.name, self.content, self.unit, self.unitSymbol) = (name, content, unit, unitSymbol)
     }
 
-    init(_ name: String, _ content: Content) {
+    /// Creates a field without a unit, such as for ``ValueFormat/encode(_:)``.
+    public init(_ name: String, _ content: Content) {
         (self.name, self.content, unit, unitSymbol) = (name, content, nil, nil)
+    }
+
+    /// Creates a field whose unit has no assigned number.
+    package init(_ name: String, _ content: Content, unitSymbol: String?) {
+        self.init(name: name, content: content, unit: nil, unitSymbol: unitSymbol)
     }
 
     init(_ field: ValueFormat.Field, _ content: Content) {

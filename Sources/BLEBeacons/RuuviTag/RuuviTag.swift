@@ -69,7 +69,7 @@ public struct RuuviTag: Hashable, Codable, Sendable {
         self.address = address
     }
 
-    private static let company: UInt16 = 0x0499
+    static let company: UInt16 = 0x0499
 
     static func error(_ reason: AdvertisementFormatError.Reason) -> AdvertisementFormatError {
         AdvertisementFormatError("RuuviTag", reason)

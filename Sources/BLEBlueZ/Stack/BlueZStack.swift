@@ -60,11 +60,15 @@ package actor BlueZStack {
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - address: the bus that bluetoothd is on.
     ///   - channelSockets: makes the sockets of L2CAP channels; nil for the kernel's.
-    package init(adapter: String?, address: BusAddress, channelSockets: (any ChannelSockets)? = nil) {
+    ///   - loop: the thread, which may be that of another stack; nil for one of its own.
+    package init(
+        adapter: String?, address: BusAddress, channelSockets: (any ChannelSockets)? = nil, loop: EventLoop? = nil
+    ) {
         self.address = address
         self.channelSockets = channelSockets ?? KernelChannelSockets()
         choice = AdapterChoice(wanted: adapter)
-        loop = EventLoop(name: "bluez")
+        let loop = loop ?? EventLoop(name: "bluez")
+        self.loop = loop
         tasks = LoopTaskExecutor(loop)
     }
 

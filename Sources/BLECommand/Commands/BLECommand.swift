@@ -25,11 +25,14 @@ struct BLECommand: AsyncParsableCommand {
         subcommands: [
             AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
             WriteCommand.self,
-            NotifyCommand.self, ChannelCommand.self, ConnectCommand.self, ProfileCommand.self, HeartRateCommand.self,
+            NotifyCommand.self, ExpectCommand.self, ChannelCommand.self, SendCommand.self, ConnectCommand.self,
+            ProfileCommand.self,
+            HeartRateCommand.self,
             BatteryCommand.self,
             InfoCommand.self,
             PairCommand.self, UnpairCommand.self, ServeCommand.self, AdvertiseCommand.self, FakeCommand.self,
-            RecordCommand.self, DiffCommand.self, ConvertCommand.self, NumbersCommand.self,
+            RecordCommand.self, DiffCommand.self, ConvertCommand.self, NumbersCommand.self, ShellCommand.self,
+            RunCommand.self,
         ] + deviceCommands + gatewayCommands + webCommands)
 
     /// The commands that require swift-crypto, which takes longer to build than everything else.
@@ -67,17 +70,27 @@ struct BLECommand: AsyncParsableCommand {
     static func main() async {
         var running: (any ParsableCommand.Type)?
         do {
-            let invocation = try Invocation(Array(CommandLine.arguments.dropFirst()), commands: names)
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            let invocation = try Invocation(arguments, commands: names)
             guard !invocation.asksForStatuses else { return print(ExitStatus.table) }
-            var command = try await asyncParseAsRoot(invocation.arguments)
-            running = type(of: command)
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
-            } else {
-                try command.run()
+            let vendors = try await VendorFiles(of: invocation.arguments)
+            try await VendorFiles.$current.withValue(vendors) {
+                let command = try await asyncParseAsRoot(invocation.arguments)
+                running = type(of: command)
+                try await perform(command)
             }
         } catch {
             end(with: error, of: running)
+        }
+    }
+
+    /// Runs a command, which need not be asynchronous.
+    static func perform(_ command: sending any ParsableCommand) async throws {
+        var command = command
+        if var asynchronous = command as? any AsyncParsableCommand {
+            try await asynchronous.run()
+        } else {
+            try command.run()
         }
     }
 

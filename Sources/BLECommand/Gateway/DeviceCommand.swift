@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import FoundationEssentials
 
 /// A command for a device, as JSON: `{"read": "180f/2a19"}`, `{"write": "2a06", "value": "01"}`,
@@ -27,7 +28,7 @@ struct DeviceCommand: Sendable {
     /// Reads a command. Throws `invalidArgument` for anything else.
     init(_ payload: [UInt8]) throws(BLEError) {
         do {
-            guard payload.count <= Self.limit else { throw Entry.Mistake(message: "more than \(Self.limit) bytes") }
+            guard payload.count <= Self.limit else { throw DefinitionError(message: "more than \(Self.limit) bytes") }
             let entry = try Entry(text: Data(payload))
             let object = try entry.object(Self.keys)
             let kinds = Self.kinds.keys.filter { object[$0] != nil }
@@ -110,7 +111,7 @@ struct DeviceCommand: Sendable {
     }
 
     private func content(_ value: [UInt8], of key: CharacteristicKey, _ entry: ListedDevice?) -> [String: JSON] {
-        let fields = entry?.fields(of: value, key) ?? DeviceField.fields(of: value, key)
+        let fields = entry?.fields(of: value, key) ?? SensorReading.fields(of: value, key)
         let values = fields.map { ($0.id, $0.value.json) }
         return ["value": .hex(value), "fields": .object(Dictionary(values) { first, _ in first })]
     }

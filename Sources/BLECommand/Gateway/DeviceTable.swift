@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEDefinitions
 
 /// The devices that a gateway has heard, and what it tells the broker of them.
 ///
@@ -13,7 +14,9 @@ struct DeviceTable: Sendable {
         /// The peripheral, with the address that it had last.
         var peripheral: Peripheral.ID
         var name: String
-        var fields: [String: DeviceField] = [:]
+        /// The name that was advertised last, if it is not announced yet.
+        var advertisedName: String?
+        var fields: [String: SensorReading] = [:]
         /// The parts that have events.
         var sources: Set<DeviceEvent.Source> = []
         var history = ReportHistory()
@@ -35,7 +38,7 @@ struct DeviceTable: Sendable {
         /// Takes fields, and returns whether a value has changed.
         ///
         /// A field keeps its kind and its unit. Another one of that name has them in its own name: `mass lb`.
-        mutating func merge(_ new: [DeviceField]) -> Bool {
+        mutating func merge(_ new: [SensorReading]) -> Bool {
             var hasChanged = false
             for var field in new {
                 var (id, known) = (field.id, fields[field.id])
@@ -62,6 +65,20 @@ struct DeviceTable: Sendable {
                 lastEvents = (second, lastEvents.second == second ? lastEvents.count + 1 : 1)
                 return lastEvents.count <= DeviceTable.maximumEvents
             }
+        }
+
+        /// Whether its name is not known.
+        var isUnnamed: Bool { entry.name == nil && name == entry.placeholder(for: peripheral) }
+
+        /// Takes the advertised name, if it is the first one or the last announcement is long enough ago.
+        mutating func takeName(at now: Duration) {
+            guard let new = advertisedName else { return }
+            guard new != name else {
+                advertisedName = nil
+                return
+            }
+            guard isUnnamed || announced.map({ now - $0 >= DeviceTable.maximumInterval }) ?? true else { return }
+            (name, advertisedName, needsAnnouncement) = (new, nil, true)
         }
 
         func isDue(at now: Duration) -> Bool {
@@ -105,6 +122,9 @@ struct DeviceTable: Sendable {
     private var links: [String: Bool] = [:]
     /// The number of devices by the key of their entry.
     private var counts: [String: Int] = [:]
+    /// When an entry that stands for many had no place for another device, for the first time since that was told, and
+    /// when it was told last.
+    private var full: [String: (due: Bool, told: Duration?)] = [:]
     /// Whether a change waits for the end of ``minimumInterval``.
     private(set) var isWaiting = false
 
@@ -129,6 +149,9 @@ struct DeviceTable: Sendable {
 
     /// Returns the peripheral of a device that has been heard.
     func peripheral(_ device: String) -> Peripheral.ID? { devices[device]?.peripheral }
+
+    /// Returns the entry of a peripheral that has been heard. It keeps the entry that its first advertisement had.
+    func entry(of peripheral: Peripheral.ID) -> ListedDevice? { devices[GatewayTopics.device(peripheral)]?.entry }
 
     // MARK: Changes
 
@@ -166,9 +189,19 @@ struct DeviceTable: Sendable {
 
     /// Takes the value of a characteristic.
     mutating func take(
-        _ fields: [DeviceField], from peripheral: Peripheral.ID, _ entry: ListedDevice, at now: Duration
+        _ fields: [SensorReading], from peripheral: Peripheral.ID, _ entry: ListedDevice, at now: Duration
     ) -> [GatewayMessage] {
         change(peripheral, entry, name: nil, at: now) { $0.merge(fields) }
+    }
+
+    /// Whether a device is known, and its name is not.
+    func isUnnamed(_ id: String) -> Bool { devices[id]?.isUnnamed ?? false }
+
+    /// Takes the name that a peripheral has told on a link.
+    mutating func setName(
+        _ name: String, of peripheral: Peripheral.ID, _ entry: ListedDevice, at now: Duration
+    ) -> [GatewayMessage] {
+        change(peripheral, entry, name: name, at: now) { _ in false }
     }
 
     /// Takes the beginning or the end of a link. After its end, the device is available for its expiry.
@@ -204,29 +237,32 @@ struct DeviceTable: Sendable {
     ) -> [GatewayMessage] {
         let id = entry.topic(of: peripheral)
         let known = devices[id]
-        guard known != nil || counts[entry.key, default: 0] < Self.maximumDevices else { return [] }
+        var messages: [GatewayMessage] = []
+        if known == nil, counts[entry.key, default: 0] >= Self.maximumDevices {
+            guard let removed = removeSilent(of: entry.key) else {
+                full[entry.key, default: (false, nil)].due = true
+                return []
+            }
+            messages = removed
+        }
         let name = name.flatMap { $0.isEmpty ? nil : $0.excerpt }
         var device =
             known
             ?? Device(
                 entry: entry, peripheral: peripheral, name: entry.name ?? name ?? entry.placeholder(for: peripheral),
                 heard: now)
+        if device.entry.name == nil, let name { device.advertisedName = name }
+        device.takeName(at: now)
         device.peripheral = peripheral
-        if device.entry.name == nil, let name, name != device.name,
-            device.announced.map({ now - $0 >= Self.maximumInterval }) ?? true
-        {
-            (device.name, device.needsAnnouncement) = (name, true)
-        }
         let count = device.fields.count + device.sources.count
         device.heard = now
         if body(&device) { device.hasChanged = true }
         if device.fields.count + device.sources.count > count { device.needsAnnouncement = true }
-        var messages: [GatewayMessage] = []
         if known == nil { counts[entry.key, default: 0] += 1 }
         guard isPublished(id) else {
             (device.isAvailable, device.hasChanged) = (true, true)
             devices[id] = device
-            return []
+            return messages
         }
         if known == nil { messages += identity(id, device) }
         if device.isAnnouncementDue(at: now) { messages += announcement(id, &device, at: now) }
@@ -240,11 +276,28 @@ struct DeviceTable: Sendable {
         return messages
     }
 
+    /// Forgets the device of an entry that has been unavailable for longest, and returns the messages that remove it.
+    /// Nil if there is none.
+    private mutating func removeSilent(of entry: String) -> [GatewayMessage]? {
+        let silent = devices.filter { $0.value.entry.key == entry && !$0.value.isAvailable && !$0.value.isConnected }
+        guard let id = silent.min(by: { ($0.value.heard, $0.key) < ($1.value.heard, $1.key) })?.key else { return nil }
+        let messages = isPublished(id) ? Self.removal(of: id, topics) : []
+        devices[id] = nil
+        links[id] = nil
+        counts[entry, default: 1] -= 1
+        if fleet?.forget(id) == true { consequences.followed.append((id, false)) }
+        return messages
+    }
+
     /// Returns what is due because time has passed.
     mutating func pass(to now: Duration) -> [GatewayMessage] {
         var messages: [GatewayMessage] = []
         isWaiting = false
         for (id, var device) in devices {
+            if device.advertisedName != nil {
+                device.takeName(at: now)
+                devices[id] = device
+            }
             if device.isAnnouncementDue(at: now), isPublished(id) {
                 messages += announcement(id, &device, at: now)
                 devices[id] = device
@@ -418,6 +471,19 @@ struct DeviceTable: Sendable {
 
     /// Returns what people should know of devices, now and then.
     mutating func notes(at now: Duration) -> [String] {
+        var fullNotes: [String] = []
+        for (key, state) in full.sorted(by: { $0.key < $1.key }) where state.due {
+            full[key]?.due = false
+            guard state.told.map({ now - $0 >= ToldTexts.pause }) ?? true else { continue }
+            full[key]?.told = now
+            fullNotes.append(
+                "\(key.excerpt): has \(Self.maximumDevices) peripherals; others are ignored until one of them is "
+                    + "silent for its expiry")
+        }
+        return fullNotes + historyNotes(at: now)
+    }
+
+    private mutating func historyNotes(at now: Duration) -> [String] {
         // Of many devices, few have a note.
         let due = devices.filter { $0.value.history.isNoteDue(at: now) }
         return due.keys.sorted().flatMap { id -> [String] in

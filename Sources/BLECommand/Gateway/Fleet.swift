@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import FoundationEssentials
 
 /// Which of several gateways on one broker publishes a device: the one that hears it best, its *owner*.
@@ -220,6 +221,14 @@ struct Fleet: Sendable {
         own.sighting.interval = min(Int((own.interval ?? 0).rounded(.up)), 3600)
         own.sighting.isPinned = isPinned
         devices[id]?.own = own
+    }
+
+    /// Forgets a device. Returns whether this gateway listens to what others tell of it, and is to do so no longer.
+    mutating func forget(_ id: String) -> Bool {
+        bonded.remove(id)
+        guard let device = devices.removeValue(forKey: id), device.isFollowed else { return false }
+        followedCount -= 1
+        return true
     }
 
     mutating func setLinked(_ isLinked: Bool, _ id: String, at now: Duration) {

@@ -10,8 +10,11 @@ extension Gateway {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await self.scan(central) }
                 for device in self.list.all where device.hasLink {
-                    guard case .address(let id) = device.match else { continue }
-                    group.addTask { try await self.followWhileAllowed(central.peripheral(id), device) }
+                    if case .address(let id) = device.match {
+                        group.addTask { try await self.followWhileAllowed(central.peripheral(id), device) }
+                    } else if let places = self.places[device.key] {
+                        group.addTask { try await self.follow(every: device, places, central) }
+                    }
                 }
                 try await group.waitForAll()
             }
@@ -42,8 +45,11 @@ extension Gateway {
 
     /// Takes an advertisement.
     func hear(_ peripheral: Peripheral.ID, _ advertisement: Advertisement) {
-        guard let device = list.entry(of: peripheral, advertisement) else { return }
+        // What is known of a peripheral changes with a link: bluetoothd adds the services that it discovers.
+        let known = state.withLock { $0.table.entry(of: peripheral) }
+        guard let device = known ?? list.entry(of: peripheral, advertisement) else { return }
         publish { $0.hear(peripheral, device, advertisement, at: $1) }
+        offer(peripheral, device, rssi: advertisement.rssi)
     }
 
     /// Whether this gateway publishes a device.
@@ -82,7 +88,7 @@ extension Gateway {
     }
 
     /// A gateway whose machine is bonded with a device is preferred.
-    private func noteBond(of peripheral: Peripheral) async {
+    func noteBond(of peripheral: Peripheral) async {
         guard configuration.isFleet, let isPaired = try? await peripheral.isPaired else { return }
         state.withLock { $0.table.setBonded(isPaired, peripheral.id) }
     }
@@ -99,31 +105,50 @@ extension Gateway {
                 }
             }
             group.addTask {
-                var told = ToldTexts()
                 // What a device lacks, it also lacks on the next link.
-                func noteOnce(_ text: String) {
-                    if told.insert(text, at: self.elapsed()) { self.note("\(device.key.excerpt): \(text)") }
-                }
-                while true {
-                    do {
-                        let values = try await peripheral.values(
-                            try await device.declaredValues(of: peripheral, noteOnce))
-                        for (key, error) in values.failures where values[key] == nil {
-                            noteOnce("\(key.characteristic): \(error.message)")
-                        }
-                        for try await change in values.changes() {
-                            guard let value = change.new else { continue }
-                            let fields = device.fields(of: value, change.key)
-                            self.publish { $0.take(fields, from: peripheral.id, device, at: $1) }
-                        }
-                    } catch {
-                        guard !Task.isCancelled else { throw error }
-                        noteOnce((error as? BLEError)?.message ?? "\(error)")
-                    }
-                    try await self.clock.sleep(for: Self.retryPause)
-                }
+                try await self.takeValues(of: peripheral, device) { self.noteOnce($0, of: device) }
             }
             try await group.waitForAll()
         }
+    }
+
+    /// Publishes the values of a link, and of later ones, until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - noteOnce: is told what is wrong, again and again.
+    ///   - taken: is called after each value.
+    func takeValues(
+        of peripheral: Peripheral, _ device: ListedDevice, noteOnce: (String) -> Void, taken: () -> Void = {}
+    ) async throws {
+        while true {
+            do {
+                let values = try await peripheral.values(try await device.declaredValues(of: peripheral, noteOnce))
+                await learnName(of: peripheral, device)
+                for (key, error) in values.failures where values[key] == nil {
+                    noteOnce("\(key.characteristic): \(error.message)")
+                }
+                for try await change in values.changes() {
+                    guard let value = change.new else { continue }
+                    let fields = device.fields(of: value, change.key)
+                    publish { $0.take(fields, from: peripheral.id, device, at: $1) }
+                    taken()
+                }
+            } catch {
+                guard !Task.isCancelled else { throw error }
+                noteOnce((error as? BLEError)?.message ?? "\(error)")
+            }
+            try await clock.sleep(for: Self.retryPause)
+        }
+    }
+
+    private static let deviceName = CharacteristicKey(
+        service: BluetoothUUID(0x1800), characteristic: BluetoothUUID(0x2A00))
+
+    /// Reads the name of a peripheral that was not heard to advertise one: with a link, it does not advertise.
+    private func learnName(of peripheral: Peripheral, _ device: ListedDevice) async {
+        guard state.withLock({ $0.table.isUnnamed(device.topic(of: peripheral.id)) }),
+            let bytes = try? await peripheral.readBytes(of: Self.deviceName)
+        else { return }
+        publish { $0.setName(String(decoding: bytes, as: UTF8.self), of: peripheral.id, device, at: $1) }
     }
 }

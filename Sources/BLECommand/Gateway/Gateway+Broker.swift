@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import FoundationEssentials
 import Synchronization
 

@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import Synchronization
 
 /// The commands that come from the broker.
@@ -77,7 +78,7 @@ extension Gateway {
             guard let central = state.withLock({ $0.central }) else {
                 throw BLEError(.bluetoothUnavailable, "Bluetooth is not available yet")
             }
-            let (clock, entry) = (clock, list.entry(at: id))
+            let (clock, entry) = (clock, list.entry(at: id) ?? state.withLock { $0.table.devices[device]?.entry })
             return .success(
                 try await central.peripheral(id).withConnection { peripheral in
                     try await command.perform(on: peripheral, entry, clock: clock) { self.answer(message, device, $0) }

@@ -12,6 +12,8 @@ final class Gateway: Sendable {
     let topics: GatewayTopics
     let broker: any GatewayBroker
     let clock: any Clock<Duration>
+    /// Which peripherals to connect to, of each entry that stands for many, by the entry's key.
+    let places: [String: AutoConnectorLoop<Peripheral.ID>]
     let elapsed: @Sendable () -> Duration
     /// The service manager that is told how the gateway does.
     private let service: ServiceManager?
@@ -41,6 +43,8 @@ final class Gateway: Sendable {
         var leftovers: Set<String> = []
         /// Tells whether there may be a link to a device, in a fleet.
         var links: [String: AsyncStream<Bool>.Continuation] = [:]
+        /// What people were told of links, by the key of the entry.
+        var told: [String: ToldTexts] = [:]
     }
 
     init(
@@ -50,6 +54,10 @@ final class Gateway: Sendable {
     ) {
         self.configuration = configuration
         list = DeviceList(configuration.devices)
+        places = Dictionary(
+            uniqueKeysWithValues: configuration.devices.filter { $0.standsForMany && $0.hasLink }.map {
+                ($0.key, AutoConnectorLoop(AutoConnector(limit: $0.links, settling: .seconds(1))))
+            })
         topics = GatewayTopics(configuration)
         self.broker = broker
         self.clock = clock

@@ -7,6 +7,9 @@ struct ToldTexts: Sendable {
 
     private var times: [String: Duration] = [:]
 
+    /// Whether further texts are not told.
+    var isFull: Bool { times.count >= Self.limit }
+
     /// Remembers a text. Returns whether it is to be told.
     mutating func insert(_ text: String, at now: Duration) -> Bool {
         times = times.filter { now - $0.value < Self.pause }

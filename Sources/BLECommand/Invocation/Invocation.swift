@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEAssignedNumbers
 
 /// The arguments of the tool, in the order in which they are parsed.
 struct Invocation {
@@ -13,9 +14,6 @@ struct Invocation {
 
     /// The commands that a build may not contain, because they depend on a trait.
     static let deviceCommands = ["devices", "demo"]
-
-    /// The options of all commands that take a value.
-    private static let valued = ["--backend", "--adapter", "--bus", "--timeout"]
 
     /// Throws `ValidationError` for a command that there is not.
     ///
@@ -47,17 +45,7 @@ struct Invocation {
     /// Returns the options before a command, and the arguments after them.
     private static func split(_ given: ArraySlice<String>) -> (options: ArraySlice<String>, rest: ArraySlice<String>) {
         var rest = given
-        while let option = rest.first {
-            if valued.contains(option) {
-                rest = rest.dropFirst(2)
-            } else if option == "--verbose" || option == "--json" || option.wholeMatch(of: /-v+/) != nil
-                || valued.contains(where: { option.hasPrefix("\($0)=") })
-            {
-                rest = rest.dropFirst()
-            } else {
-                break
-            }
-        }
+        while case let length = CommonOptions.length(at: rest), length > 0 { rest = rest.dropFirst(length) }
         return (given[..<rest.startIndex], rest)
     }
 

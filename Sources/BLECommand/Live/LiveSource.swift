@@ -9,13 +9,13 @@ struct LiveSource: Sendable {
     /// The title for people, without control characters.
     let shownTitle: String
     /// The format of its values. Nil if it is unknown.
-    let format: ValueFormat?
+    let format: (any AttributeFormat)?
 
     init(_ characteristic: GATTCharacteristic, on peripheral: Peripheral) async throws(BLEError) {
         self.characteristic = characteristic
         let key = characteristic.key
         format = await ShownValue.format(of: key, on: peripheral)
-        let name = characteristic.uuid.name(in: .vendors) ?? characteristic.uuid.description
+        let name = characteristic.uuid.name(in: .shown) ?? characteristic.uuid.description
         title = try await Self.place(of: characteristic, on: peripheral).map { "\(name) (\($0))" } ?? name
         shownTitle = title.harmless
     }

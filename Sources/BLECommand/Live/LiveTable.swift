@@ -1,3 +1,4 @@
+import BLE
 import BLEAssignedNumbers
 
 /// The table of a live view: a row for each field of each characteristic, with its recent values.

@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import BLEProfiles
 
 /// Shows the values of a service as they arrive: in a table on a terminal, otherwise one per line.
@@ -7,7 +8,7 @@ actor LiveView {
     private let sources: [LiveSource]
     private let output: Output
     private var table = LiveTable()
-    private var received = 0
+    private let received = ReceivedValues()
 
     /// Discovers all instances of the service. Throws `serviceNotFound`.
     init(of service: BluetoothUUID, on peripheral: Peripheral, _ output: Output) async throws(BLEError) {
@@ -30,8 +31,10 @@ actor LiveView {
     /// - Parameters:
     ///   - count: the number of notified values, or of rounds of reading if none are notified, after which it returns.
     ///     Nil for no limit.
+    ///   - silence: the time without a notified value after which `timedOut` is thrown, if there is a count; at least
+    ///     one interval of reading. Nil for no limit.
     ///   - isMaintained: whether the end of the link during a read is shown as a gap instead of being thrown.
-    func run(count: Int?, every: Duration?, isMaintained: Bool) async throws {
+    func run(count: Int?, every: Duration?, silence: Duration?, isMaintained: Bool) async throws {
         let streams = try await subscribe()
         let hasStreams = !streams.isEmpty
         let goesOn = hasStreams || every != nil
@@ -41,6 +44,13 @@ actor LiveView {
             for (source, stream) in streams {
                 group.addTask {
                     for try await event in stream.events where try await self.take(event, source, count) { return }
+                }
+            }
+            if let silence, let count, hasStreams {
+                let (received, peripheral) = (received, peripheral)
+                group.addTask {
+                    try await received.waitForSilence(
+                        of: peripheral, for: max(silence, every ?? .zero), wanted: count, isCounting: every == nil)
                 }
             }
             if let every {
@@ -102,7 +112,7 @@ actor LiveView {
 
     /// Whether nothing is notified and the requested number of rounds was read.
     private func isDone(afterRounds rounds: Int, _ count: Int?) -> Bool {
-        received == 0 && count.map { rounds >= $0 } ?? false
+        received.count == 0 && count.map { rounds >= $0 } ?? false
     }
 
     /// Shows a notified value. Returns true if it is the last one.
@@ -112,10 +122,10 @@ actor LiveView {
             try output.gap(error)
             return false
         case .value(let bytes):
-            if let count, received >= count { return true }
-            received += 1
+            if let count, received.count >= count { return true }
+            let number = received.add()
             try show(bytes, source)
-            return received == count
+            return number == count
         }
     }
 

@@ -1,6 +1,7 @@
 /// Draws numbers as a line of blocks of different heights.
 enum Sparkline {
-    private static let blocks: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+    /// Blocks of increasing height.
+    static let blocks: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
     /// Returns a block for each value: the lowest one for the minimum, the highest one for the maximum. If all values
     /// are equal, the blocks have medium height. A value that is not finite is a space.

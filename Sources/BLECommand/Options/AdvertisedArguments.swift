@@ -23,16 +23,19 @@ private struct DataArgument {
     }
 }
 
-/// A company identifier of four digits, with the beginning of the company's data.
+/// A company, by its identifier of four digits or its name, with the beginning of the company's data.
 struct ManufacturerArgument: ExpressibleByArgument, Sendable {
     let company: UInt16
     let pattern: BytePattern
 
     init?(argument: String) {
-        guard let data = DataArgument(argument), let digits = Hex.bytes(String(data.owner)), digits.count == 2 else {
-            return nil
+        guard let data = DataArgument(argument) else { return nil }
+        if let digits = Hex.bytes(String(data.owner)), digits.count == 2 {
+            company = UInt16(digits[0]) << 8 | UInt16(digits[1])
+        } else {
+            guard let named = Catalog.shown.named(String(data.owner), [.company]).first?.number else { return nil }
+            company = named
         }
-        company = UInt16(digits[0]) << 8 | UInt16(digits[1])
         pattern = data.pattern
     }
 }
@@ -43,10 +46,8 @@ struct ServiceDataArgument: ExpressibleByArgument, Sendable {
     let pattern: BytePattern
 
     init?(argument: String) {
-        guard let data = DataArgument(argument), let service = ServiceArgument.catalog.service(String(data.owner))
-        else {
-            return nil
-        }
+        guard let data = DataArgument(argument), let service = Catalog.shown.service(String(data.owner))
+        else { return nil }
         self.service = service
         pattern = data.pattern
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 
 /// A characteristic or one of its descriptors on the command line: a UUID or a name, with its number among those of its
 /// type; or a handle. A descriptor follows a slash.
@@ -37,7 +38,7 @@ struct CharacteristicArgument: Sendable {
             return
         }
         let parts = halves[0].split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let uuid = Catalog.vendors.characteristic(String(parts[0])) else {
+        guard let uuid = Catalog.shown.characteristic(String(parts[0])) else {
             throw notNamed(halves[0], "characteristic", .characteristic)
         }
         let number = parts.count == 2 ? Int(parts[1]) : nil
@@ -70,9 +71,9 @@ struct CharacteristicArgument: Sendable {
 
     private static func descriptor(_ text: String) throws -> BluetoothUUID {
         if let uuid = BluetoothUUID(text) { return uuid }
-        let all = AssignedNumbers.all(.descriptor)
-        let found = all.first { commandLineName($0.name) == commandLineName(text) }
-        guard let uuid = found?.uuid else { throw notNamed(text, "descriptor", .descriptor) }
+        guard let uuid = Catalog.shown.named(text, [.descriptor]).first?.uuid else {
+            throw notNamed(text, "descriptor", .descriptor)
+        }
         return uuid
     }
 
@@ -117,11 +118,30 @@ extension CharacteristicArgument {
             try await peripheral.writeDescriptor(value, to: descriptor.uuid, handle: descriptor.handle, of: key)
         }
 
-        func format(on peripheral: Peripheral) async -> ValueFormat? {
+        func format(on peripheral: Peripheral) async -> (any AttributeFormat)? {
             guard let descriptor else { return await ShownValue.format(of: key, on: peripheral) }
             // The Characteristic User Description is text, but the SIG does not list a format for it.
             if descriptor.uuid == BluetoothUUID(0x2901) { return ValueFormat(PresentationFormat(format: .utf8)) }
             return ValueFormat(of: descriptor.uuid)
+        }
+
+        /// Returns what text means in the format of the characteristic. Throws `invalidArgument`.
+        func parse<Value>(
+            _ text: String, _ format: (any AttributeFormat)?,
+            _ parse: (any AttributeFormat, String) throws(BLEError) -> Value
+        ) throws(BLEError) -> Value {
+            guard descriptor == nil, let format else {
+                let reason =
+                    descriptor == nil ? "the format of \(key.characteristic) is not known" : "a descriptor is bytes"
+                throw BLEError(
+                    .invalidArgument, "“\(text.excerpt)” cannot be encoded: \(reason)", isRetryable: false,
+                    remedy: "Give the value in hexadecimal, with --text, or with one of --uint8 to --sint32.")
+            }
+            do throws(BLEError) {
+                return try parse(format, text)
+            } catch {
+                throw BLEError(.invalidArgument, error.message, isRetryable: false)
+            }
         }
     }
 

@@ -33,6 +33,13 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Simulate the peripherals of a recording.", valueName: "file"))
     var replay: String?
 
+    /// Read before the command line is parsed, because its arguments can have these names: see ``VendorFiles``.
+    @Option(
+        help: ArgumentHelp(
+            "Know the names and layouts in a vendor's definition in JSON; repeatable. So are those of BLE_VENDOR, "
+                + "paths separated by colons.", valueName: "file"), completion: .file())
+    var vendor: [String] = []
+
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
@@ -47,6 +54,35 @@ struct CommonOptions: ParsableArguments {
         if let replay, let record, replay == record || RecordingFile.isSame(replay, record) {
             throw ValidationError("--replay and --record are the same file.")
         }
+    }
+
+    /// The options that take a value.
+    static let valued = ["--backend", "--adapter", "--bus", "--timeout", "--record", "--replay", "--vendor"]
+
+    /// Returns the number of words, 0 to 2, that the option at the beginning of a line has, if it is one of these
+    /// options.
+    static func length(at words: ArraySlice<String>) -> Int {
+        guard let word = words.first else { return 0 }
+        if valued.contains(word) { return min(2, words.count) }
+        let isAlone =
+            word == "--verbose" || word == "--json" || word.wholeMatch(of: /-v+/) != nil
+            || valued.contains { word.hasPrefix("\($0)=") }
+        return isAlone ? 1 : 0
+    }
+
+    /// Returns those of these options that are among the words of a line, with their values. Nothing after a double
+    /// hyphen is an option, and neither is the text after `--text`.
+    static func given(in words: [String]) -> [(name: String, words: ArraySlice<String>)] {
+        var (given, rest) = ([(name: String, words: ArraySlice<String>)](), words[...])
+        while let word = rest.first, word != "--" {
+            let length = length(at: rest)
+            if length > 0 {
+                let name = word.hasPrefix("--") ? String(word.prefix { $0 != "=" }) : "--verbose"
+                given.append((name, rest.prefix(length)))
+            }
+            rest = rest.dropFirst(word == "--text" ? 2 : max(1, length))
+        }
+        return given
     }
 
     var timeoutDuration: Duration { .milliseconds(Int64(timeout * 1000)) }
@@ -79,10 +115,12 @@ struct CommonOptions: ParsableArguments {
     ///
     /// - Parameter waits: whether to wait until Bluetooth is available.
     func makeCentral(
-        pairing: PairingBehavior = .justWorks, waits: Bool = false, recorder: Recorder? = nil
+        pairing: PairingBehavior = .justWorks, waits: Bool = false, policy: ConnectionPolicy = .manual,
+        recorder: Recorder? = nil
     ) async throws -> Central {
         let configuration = Central.Configuration(
-            connectTimeout: timeoutDuration, operationTimeout: timeoutDuration, clock: CommandClock.current,
+            connectionPolicy: policy, connectTimeout: timeoutDuration, operationTimeout: timeoutDuration,
+            clock: CommandClock.current,
             waitsForBluetooth: waits, logger: Self.logger(verbose: verbose), pairing: pairing)
         func central(_ backend: some CentralBackend) async throws -> Central {
             guard let recorder else { return try await Central(backend: backend, configuration: configuration) }
@@ -101,6 +139,13 @@ struct CommonOptions: ParsableArguments {
             }
             return try await central(.simulated(await SimulatedRadio.demonstration(logger: configuration.logger)))
         }
+    }
+
+    /// The number of peripherals that will ever be in range: those of a radio of this command's own. Nil if it is not
+    /// known.
+    var numberInRange: Int? {
+        guard backend == .simulated, replay == nil, case .some(.none) = try? SharedRadio.address() else { return nil }
+        return SimulatedRadio.demonstrationCount
     }
 
     /// Creates a host according to the options.

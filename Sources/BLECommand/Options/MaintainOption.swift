@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 
 /// The option of commands that can continue after a link has ended.
 struct MaintainOption: ParsableArguments {

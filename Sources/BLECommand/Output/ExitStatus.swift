@@ -1,5 +1,6 @@
 import BLE
 import BLERecording
+import BLETransfers
 
 #if DeviceCommands
     import BLEFeatures
@@ -46,7 +47,7 @@ enum ExitStatus {
         (75, [.busy, .requestInProgress], "another program uses the resource"),
         (77, [.unauthorized], "this user may not use Bluetooth"),
         (124, [.timedOut], "the operation took too long"),
-        (130, [.cancelled], "interrupted (143: terminated)"),
+        (130, [.cancelled], "interrupted (129: hung up, 143: terminated)"),
     ]
 
     /// The statuses for the errors of `ble devices` and `ble update`.
@@ -61,13 +62,22 @@ enum ExitStatus {
         private static let deviceCodes: [BLEError.Code: Int32] = [:]
     #endif
 
+    /// The statuses for the errors of `ble send`.
+    private static let transferCodes: [BLEError.Code: Int32] = [.transferRefused: 19, .transferFailed: 65]
+
     static func status(of code: BLEError.Code) -> Int32 {
-        rows.first { $0.codes.contains(code) }?.status ?? deviceCodes[code] ?? 70
+        rows.first { $0.codes.contains(code) }?.status ?? deviceCodes[code] ?? transferCodes[code] ?? 70
     }
 
     /// The table of statuses, for the help text.
     static var table: String {
-        ([(success, "done"), (somethingIsWrong, "ble doctor has found something wrong, or ble diff a difference")]
+        ([
+            (success, "done"),
+            (
+                somethingIsWrong,
+                "ble doctor has found something wrong, ble diff a difference, or ble expect another value"
+            ),
+        ]
             + rows.map { ($0.status, $0.meaning) })
             .map { status, meaning in
                 let number = String(status)

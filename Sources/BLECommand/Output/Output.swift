@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import FoundationEssentials
 import Synchronization
 
@@ -86,13 +87,16 @@ struct Output: Sendable {
         isTerminal && !json ? Terminal.size(of: STDOUT_FILENO) : nil
     }
 
-    /// Writes lines in place of the lines of the last call.
+    /// Writes lines in place of the lines of the last call. Throws `OutputClosed` if the terminal is gone.
     func rewrite(_ lines: [String]) throws {
-        guard let columns = terminalSize?.columns else { return }
+        guard let columns = terminalSize?.columns else { throw OutputClosed() }
         try screen.area.withLock { area in
             try write(area.replace(with: lines.map(Self.harmless), columns: columns), terminator: "")
         }
     }
+
+    /// Leaves the lines of the last call of ``rewrite(_:)`` where they are: the next ones are written at the cursor.
+    func leaveLines() { screen.area.withLock { $0 = TerminalArea() } }
 
     /// Returns text whose only control characters are line breaks and this program's colors. Foreign text has already
     /// been made safe.
@@ -145,6 +149,7 @@ struct Output: Sendable {
         case plain = 0
         case bold = 1
         case dim = 2
+        case inverse = 7
         case red = 31
         case green = 32
 

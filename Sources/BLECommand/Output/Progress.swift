@@ -1,3 +1,4 @@
+import BLE
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,12 +1,30 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 
 /// The options of commands that show values.
 struct ValueOptions: ParsableArguments {
     @Flag(help: "Guess at values that neither the SIG nor the peripheral describes.")
     var guess = false
 }
+
+/// A format of an attribute's values.
+protocol AttributeFormat: Sendable {
+    /// Returns the fields of a value. Throws `invalidValue` if it does not have the format.
+    func decode(_ bytes: [UInt8]) throws(BLEError) -> [FieldValue]
+    /// Returns the value of a text. Throws `invalidValue`.
+    func encode(text: String) throws(BLEError) -> [UInt8]
+    /// Returns the fields that a text gives, of several fields also only some. Throws `invalidValue`.
+    func given(text: String) throws(BLEError) -> [GivenField]
+    /// Returns fields in one line.
+    func text(of fields: [FieldValue]) -> String
+}
+
+extension ValueFormat: AttributeFormat {
+    func text(of fields: [FieldValue]) -> String { FieldValue.text(fields) }
+}
+extension DataLayout: AttributeFormat {}
 
 /// A characteristic's value: its bytes, and their meaning if it is known.
 struct ShownValue {
@@ -15,29 +33,37 @@ struct ShownValue {
     let fields: [FieldValue]?
     /// The reason why the value does not match its description.
     private let error: BLEError?
+    /// The fields as text.
+    private let fieldsText: String?
     private let guess: ValueGuess?
 
-    init(_ bytes: [UInt8], _ format: ValueFormat?, guessing: Bool) {
+    init(_ bytes: [UInt8], _ format: (any AttributeFormat)?, guessing: Bool) {
         self.bytes = bytes
         var (fields, failure) = ([FieldValue]?.none, BLEError?.none)
         do throws(BLEError) { fields = try format?.decode(bytes) } catch { failure = error }
         (self.fields, error) = (fields, failure)
+        fieldsText = fields.flatMap { format?.text(of: $0) }
         guess = guessing && format == nil ? ValueGuess(bytes) : nil
     }
 
-    /// Returns the format of a characteristic's values: the SIG's, otherwise the one in the peripheral's own
+    /// Returns the format of a type's values: a vendor's, otherwise the SIG's.
+    static func format(of characteristic: BluetoothUUID) -> (any AttributeFormat)? {
+        VendorFiles.current.values[characteristic] ?? ValueFormat(of: characteristic)
+    }
+
+    /// Returns the format of a characteristic's values: that of its type, otherwise the one in the peripheral's own
     /// descriptor, if any.
-    static func format(of key: CharacteristicKey, on peripheral: Peripheral) async -> ValueFormat? {
-        if let format = ValueFormat(of: key.characteristic) { return format }
+    static func format(of key: CharacteristicKey, on peripheral: Peripheral) async -> (any AttributeFormat)? {
+        if let format = format(of: key.characteristic) { return format }
         // Without a format, the value is shown as bytes.
         return (try? await peripheral.presentationFormat(of: key)).flatMap { $0 }.map(ValueFormat.init)
     }
 
     /// The value as text, for programs. Nil if nothing is known about it.
-    private var decoded: String? { fields.map(FieldValue.text) ?? guessed }
+    private var decoded: String? { fieldsText ?? guessed }
 
     /// The value as text, for people. Nil if nothing is known about it.
-    private var shown: String? { fields.map { FieldValue.text($0).harmless } ?? guessed?.harmless }
+    private var shown: String? { (fieldsText ?? guessed)?.harmless }
 
     private var guessed: String? {
         switch guess {
@@ -50,7 +76,8 @@ struct ShownValue {
 
     /// The value as text, or its bytes and the error.
     var plainText: String {
-        shown ?? "0x" + Hex.string(bytes) + (error.map { " (\($0.message.harmless))" } ?? "")
+        shown.flatMap { $0.isEmpty ? nil : $0 } ?? "0x" + Hex.string(bytes)
+            + (error.map { " (\($0.message.harmless))" } ?? "")
     }
 
     /// Returns the bytes, and their meaning if it is known.

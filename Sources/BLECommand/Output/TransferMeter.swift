@@ -1,5 +1,6 @@
 /// How far a transfer is, its rate, and how long it will take.
 struct TransferMeter {
+    private let verb: String
     private let total: Int
     /// The bytes that were there when it began, and the time of the first report.
     private var first: (bytes: Int, time: Duration)?
@@ -8,7 +9,11 @@ struct TransferMeter {
     /// The length of the bar, in characters.
     private static let width = 20
 
-    init(total: Int) { self.total = total }
+    /// - Parameter verb: what is done, such as “Uploading”, of at most 9 characters.
+    init(_ verb: String, total: Int) {
+        self.verb = verb
+        self.total = total
+    }
 
     mutating func take(_ bytes: Int, at time: Duration) {
         if first == nil { first = (bytes, time) }
@@ -26,7 +31,7 @@ struct TransferMeter {
         let fraction = total == 0 ? 1 : Double(last.bytes) / Double(total)
         let filled = min(Self.width, Int(fraction * Double(Self.width)))
         let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled)
-        var line = "Uploading [\(bar)] \(Int(fraction * 100)) % of \(Self.kilobytes(Double(total)))"
+        var line = "\(verb) [\(bar)] \(Int(fraction * 100)) % of \(Self.kilobytes(Double(total)))"
         if let rate {
             line += ", \(Self.kilobytes(rate))/s, \(Int((Double(total - last.bytes) / rate).rounded(.up))) s left"
         }

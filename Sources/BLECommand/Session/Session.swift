@@ -26,45 +26,78 @@ enum Session {
     struct Host: Sendable {
         let central: Central
         let output: Output
+        /// Asks the questions of pairings. Nil if the central does not ask any.
+        var pairing: PairingRelay?
     }
 
     @TaskLocal static var host: Host?
 
+    /// Runs the work with a central according to the options, or with that of the ``host``.
+    ///
+    /// - Parameters:
+    ///   - limit: the time after which the work ends, also while Bluetooth is waited for. Nil for no limit.
+    ///   - policy: the central's connection policy.
+    ///   - handlesInterrupt: as with ``finish(_:handlesInterrupt:_:)``.
     static func run(
-        _ options: CommonOptions, outage: Outage = .ends, pairing: PairingBehavior = .justWorks,
+        _ options: CommonOptions, outage: Outage = .ends, limit: Duration? = nil,
+        pairing: PairingBehavior = .justWorks, policy: ConnectionPolicy = .manual,
+        handlesInterrupt: @escaping @Sendable () -> Bool = { false },
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
         if let host {
-            return try await watch(host.central, outage, host.output) { try await work(host.central, host.output) }
+            let output = options.json && !host.output.json ? Output(json: true) : host.output
+            return try await answering(pairing, output) {
+                try await TimeLimit.within(limit) {
+                    try await watch(host.central, outage, output) { try await work(host.central, output) }
+                }
+            }
         }
         let output = Output(json: options.json)
+        let inRange = options.numberInRange
         try await run(
-            output, outage: outage,
+            output, outage: outage, limit: limit, handlesInterrupt: handlesInterrupt,
             open: {
                 let recorder = try options.makeRecorder()
                 let central = try await completing(recorder, output) {
                     try await options.makeCentral(
-                        pairing: pairing, waits: outage == .isWaitedFor, recorder: recorder)
+                        pairing: pairing, waits: outage == .isWaitedFor, policy: policy, recorder: recorder)
                 }
                 return (central, recorder)
-            }, work: work)
+            },
+            work: { central, output in
+                try await Finder.$inRange.withValue(inRange) { try await work(central, output) }
+            })
+    }
+
+    /// Does the work, during which the ``host`` asks the questions of pairings as the behavior says; by default, on the
+    /// terminal.
+    static func answering<Value>(
+        _ behavior: PairingBehavior, _ output: Output, _ work: () async throws -> Value
+    ) async throws -> Value {
+        guard let relay = host?.pairing else { return try await work() }
+        let user = behavior.delegate ?? TerminalUser(saysYes: false, output: output)
+        return try await relay.with(user, work)
     }
 
     /// Runs the work with any central.
     static func run(
-        _ output: Output, outage: Outage, open: @escaping @Sendable () async throws -> (Central, Recorder?),
+        _ output: Output, outage: Outage, limit: Duration? = nil,
+        handlesInterrupt: @escaping @Sendable () -> Bool = { false },
+        open: @escaping @Sendable () async throws -> (Central, Recorder?),
         work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
-        try await finish(output) {
-            let (central, recorder) = try await output.progress.during("Starting Bluetooth", open)
-            let result: Result<Void, any Error>
-            do {
-                result = .success(try await watch(central, outage, output) { try await work(central, output) })
-            } catch {
-                result = .failure(error)
+        try await finish(output, handlesInterrupt: handlesInterrupt) {
+            try await TimeLimit.within(limit) {
+                let (central, recorder) = try await output.progress.during("Starting Bluetooth", open)
+                let result: Result<Void, any Error>
+                do {
+                    result = .success(try await watch(central, outage, output) { try await work(central, output) })
+                } catch {
+                    result = .failure(error)
+                }
+                await Task { await output.progress.during("Disconnecting") { await central.shutDown() } }.value
+                try await end(result, recorder, output)
             }
-            await Task { await output.progress.during("Disconnecting") { await central.shutDown() } }.value
-            try await end(result, recorder, output)
         }
     }
 
@@ -127,9 +160,13 @@ enum Session {
             // In a task of its own, because this one may be cancelled.
             try await Task { try await recorder?.close() }.value
         } catch {
-            // The work's own error decides about the status.
-            if case .failure = result, let error = error as? BLEError { output.note(error.message) }
-            try result.get()
+            // The work's own error decides about the status, unless the work was only ended.
+            if case .failure(let cause) = result, !(cause is CancellationError),
+                (cause as? BLEError)?.code != .cancelled
+            {
+                if let error = error as? BLEError { output.note(error.message) }
+                throw cause
+            }
             throw error
         }
         try result.get()
@@ -137,19 +174,21 @@ enum Session {
 
     /// Runs the work, and ends the process with the corresponding exit status. Signals cancel the work.
     ///
-    /// - Parameter leavesInterrupts: whether SIGINT is left to a program that this one has started.
+    /// - Parameter handlesInterrupt: called at each SIGINT. Returns true if that is for a part of the work, or for a
+    ///   program that the work has started. By default, each is for the whole.
     static func finish(
-        _ output: Output, leavesInterrupts: Bool = false, _ work: @escaping @Sendable () async throws -> Void
+        _ output: Output, handlesInterrupt: @escaping @Sendable () -> Bool = { false },
+        _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         signal(SIGPIPE, SIG_IGN)
-        let signals = await SignalWatch(
-            Set(ProgramSignal.allCases), ignoring: leavesInterrupts ? [.interrupt] : [])
+        let signals = await SignalWatch(Set(ProgramSignal.allCases)) { $0 == .interrupt && handlesInterrupt() }
         let task = Task { try await work() }
         signals.interrupt { task.cancel() }
         let result = await task.result
         switch result {
         case .success: break
-        case .failure where signals.number != nil:
+        case .failure(let error) where signals.number != nil:
+            if let error = error as? BLEError, error.code == .recordingFailed { output.note(error.message) }
             throw ExitCode(128 + signals.number!)
         case .failure(let code as ExitCode): throw code
         case .failure(let error as BLEError):

@@ -11,7 +11,8 @@ internal import Waiting
 
 /// Standard input, read on demand, so that the program that writes to it waits while nothing is read.
 ///
-/// Only one task may read at a time. A task that is cancelled receives nil, and the next line is lost.
+/// Only one task may read at a time. A task that is cancelled receives nil, and the next line is lost, unless
+/// ``endReads()`` is called before that arrives.
 final class StandardInput: Sendable {
     static let shared = StandardInput(STDIN_FILENO)
 
@@ -25,12 +26,16 @@ final class StandardInput: Sendable {
         var bytes: [UInt8] = []
         /// The number of bytes that are known to contain no line end.
         var searched = 0
+        /// Whether the bytes up to the next line end are the rest of a line that was cut, and are dropped.
+        var isInRest = false
         var isAtEnd = false
+        /// The number of calls of ``endReads()``. Reads that began before the last one have ended.
+        var turn = 0
     }
 
     private let state = Mutex(State())
 
-    /// The length at which a line is cut.
+    /// The length at which a line is cut, in bytes. Its rest is dropped.
     private static let longestLine = 1 << 20
 
     /// Whether bytes can be read without waiting, or were read and not yet taken.
@@ -41,15 +46,17 @@ final class StandardInput: Sendable {
     /// - Parameter onTake: called at the moment when ``hasMore`` no longer counts the bytes. It must not use this
     ///   input.
     func next(atMost count: Int, onTake: @escaping @Sendable () -> Void = {}) async -> [UInt8]? {
-        await onThread {
+        let turn = state.withLock(\.turn)
+        return await onThread {
             while true {
-                let taken = self.state.withLock { state in
+                let taken: [UInt8] = self.state.withLock { state in
+                    guard state.turn == turn else { return [] }
                     defer { state.bytes.removeFirst(min(count, state.bytes.count)) }
                     if !state.bytes.isEmpty { onTake() }
                     return Array(state.bytes.prefix(count))
                 }
                 if !taken.isEmpty { return taken }
-                guard self.read(atMost: count) else { return nil }
+                guard self.read(atMost: count, turn) else { return nil }
             }
         }
     }
@@ -58,9 +65,10 @@ final class StandardInput: Sendable {
     ///
     /// - Parameter onTake: as with ``next(atMost:onTake:)``.
     func nextLine(onTake: @escaping @Sendable () -> Void = {}) async -> String? {
+        let turn = state.withLock(\.turn)
         @Sendable func take(_ line: (inout State) -> String?) -> String? {
             state.withLock { state in
-                let line = line(&state)
+                let line = state.turn == turn ? line(&state) : nil
                 if line != nil { onTake() }
                 return line
             }
@@ -68,7 +76,7 @@ final class StandardInput: Sendable {
         return await onThread {
             while true {
                 if let line = take(Self.takeLine) { return line }
-                guard self.read(atMost: 65_536) else { return take(Self.takeRest) }
+                guard self.read(atMost: 65_536, turn) else { return take(Self.takeRest) }
             }
         }
     }
@@ -87,14 +95,25 @@ final class StandardInput: Sendable {
             return
         }
         var left = waiting
-        while left > 0, waiting > 0, read(atMost: min(left, 65_536)) { left -= forget() }
+        let turn = state.withLock(\.turn)
+        while left > 0, waiting > 0, read(atMost: min(left, 65_536), turn) { left -= forget() }
+    }
+
+    /// Ends the reads that have not returned, which take nothing any more. An end of the input that was typed on a
+    /// terminal no longer counts.
+    func endReads() {
+        let isTerminal = isatty(descriptor) != 0
+        state.withLock { state in
+            state.turn += 1
+            if isTerminal { state.isAtEnd = false }
+        }
     }
 
     /// Drops the bytes that were read. Returns their number.
     @discardableResult
     private func forget() -> Int {
         state.withLock { state in
-            defer { (state.bytes, state.searched) = ([], 0) }
+            defer { (state.bytes, state.searched, state.isInRest) = ([], 0, false) }
             return state.bytes.count
         }
     }
@@ -114,17 +133,17 @@ final class StandardInput: Sendable {
         return poll(&state, 1, milliseconds) > 0
     }
 
-    /// Waits for bytes. Returns false at the end.
+    /// Waits for bytes. Returns false at the end, and if the reads of this turn have ended.
     ///
     /// The bytes move from the system to the state under the state's lock, so that ``hasMore`` sees them in one of the
     /// two.
-    private func read(atMost count: Int) -> Bool {
+    private func read(atMost count: Int, _ turn: Int) -> Bool {
         var bytes = [UInt8](repeating: 0, count: count)
         // An end of input that was typed on a terminal is reported once.
-        while !state.withLock({ $0.isAtEnd }) {
+        while !state.withLock({ $0.isAtEnd || $0.turn != turn }) {
             _ = isReady(within: -1)
             let hasRead: Bool? = state.withLock { state in
-                guard !state.isAtEnd else { return false }
+                guard !state.isAtEnd, state.turn == turn else { return false }
                 // Another task may have read the bytes.
                 guard isReady(within: 0) else { return nil }
                 let length = systemRead(descriptor, &bytes, count)
@@ -142,9 +161,20 @@ final class StandardInput: Sendable {
     }
 
     private static func takeLine(_ state: inout State) -> String? {
+        if state.isInRest {
+            guard let end = state.bytes.firstIndex(of: 0x0A) else {
+                state.bytes = []
+                return nil
+            }
+            state.bytes.removeFirst(end + 1)
+            state.isInRest = false
+        }
         guard let end = state.bytes[state.searched...].firstIndex(of: 0x0A) else {
             state.searched = state.bytes.count
-            return state.searched < longestLine ? nil : takeRest(&state)
+            guard state.searched >= longestLine else { return nil }
+            state.isInRest = true
+            defer { (state.bytes, state.searched) = ([], 0) }
+            return String(decoding: state.bytes, as: UTF8.self)
         }
         defer {
             state.bytes.removeFirst(end + 1)
@@ -154,6 +184,7 @@ final class StandardInput: Sendable {
         return String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
     }
 
+    /// Takes the last line, which no line end follows.
     private static func takeRest(_ state: inout State) -> String? {
         defer { (state.bytes, state.searched) = ([], 0) }
         return state.bytes.isEmpty ? nil : String(decoding: state.bytes, as: UTF8.self)

@@ -1,3 +1,5 @@
+import BLE
+
 /// Comma-separated values (RFC 4180).
 enum CSV {
     /// Returns a line of cells, with its end.

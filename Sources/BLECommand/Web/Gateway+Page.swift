@@ -1,3 +1,5 @@
+import BLEDefinitions
+
 #if Gateway
     import BLE
     import Synchronization

@@ -1,3 +1,5 @@
+import BLEDefinitions
+
 #if Web
     import BLE
     import FoundationEssentials
@@ -56,7 +58,8 @@
             }
             let options = given.dropFirst().prefix { $0.hasPrefix("--") }
             let rest = Array(given.dropFirst(1 + options.count))
-            guard form.options.isSuperset(of: options), rest.count == form.count else {
+            // A hyphen is this program's standard input.
+            guard form.options.isSuperset(of: options), rest.count == form.count, !rest.contains("-") else {
                 throw BLEError(.invalidArgument, "a page cannot run \(name) like that", isRetryable: false)
             }
             let id = rest.first.map { Peripheral.ID(rawValue: $0) }

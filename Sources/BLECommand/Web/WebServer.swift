@@ -1,3 +1,5 @@
+import BLEDefinitions
+
 #if Web
     import ArgumentParser
     import BLE

@@ -69,7 +69,8 @@ extension FakeBlueZ {
         return stored
     }
 
-    /// The path of a device's object, or of the object of one of its characteristics. Nil if there is none.
+    /// The path of a device's object, or of the object of one of its characteristics. Nil if the
+    /// daemon has no object of it.
     func path(of id: DeviceID, characteristic handle: UInt16? = nil) -> String? {
         guard let handle else { return devices[id]?.path }
         return attribute(AttributeID(peripheral: id, handle: handle))?.path

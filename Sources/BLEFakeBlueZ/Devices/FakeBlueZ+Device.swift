@@ -333,7 +333,7 @@ extension FakeBlueZ {
             return MethodReply(
                 [.bytes(value)], signals: [Self.signal(attribute.path, attribute.interface, ["Value": .bytes(whole)])])
         case "WriteValue":
-            let value = call.arguments.first?.bytes ?? []
+            let value = try Self.written(call.arguments.first?.bytes ?? [], offset)
             if isDescriptor {
                 try await backend.perform(.writeDescriptor(value), on: place)
             } else {
@@ -351,6 +351,15 @@ extension FakeBlueZ {
             try await stopNotifying(place, attribute.path, call.sender)
         }
         return MethodReply()
+    }
+
+    /// Returns what the daemon writes of a value: it keeps 16 bits of the length. It leaves values of more than 512
+    /// bytes to the peripheral (`bt_gatt_client_write_long_value` in its `src/shared/gatt-client.c`).
+    private static func written(_ value: [UInt8], _ offset: Int) throws(BLEError) -> [UInt8] {
+        guard value.count + offset > UInt16.max else { return value }
+        let written = Array(value.prefix(value.count & Int(UInt16.max)))
+        guard !written.isEmpty, written.count + offset <= UInt16.max else { throw BLEError(.failed, "too long") }
+        return written
     }
 
     func deliver(_ value: [UInt8], _ path: String) {

@@ -2,6 +2,7 @@ public import BLE
 import BLEBlueZ
 import BLESimulation
 import DBus
+import Logging
 import Loop
 
 /// The daemon's end of a socket of `AcquireWrite`, and the task that writes its packets to the peripheral. The socket
@@ -108,7 +109,8 @@ extension FakeBlueZ {
         guard properties(place).contains(.writeWithoutResponse) else { return Self.notSupported }
         guard let (ours, theirs) = try? PacketSocket.pair() else { return Self.notConnected }
         let loop = loop
-        let socket = PacketSocket(ours, on: loop)
+        // Of a longer packet, the daemon writes the first 512 bytes (`sock_read`).
+        let socket = PacketSocket(ours, on: loop, maximumLength: 512)
         let (packets, arrivals) = BoundedStream.make(of: [UInt8].self, policy: .fail(capacity: 16)) {
         } onRoom: {
             loop.perform { socket.resume() }
@@ -122,10 +124,17 @@ extension FakeBlueZ {
             daemon.setUse("WriteAcquired", of: place, false)
             daemon.changed(attribute.path, attribute.interface, ["WriteAcquired": .boolean(false)])
         }
-        let writing = Task { [backend] in
+        let writing = Task { [backend, logger] in
             do {
                 for try await packet in packets where !Task.isCancelled {
-                    _ = try? await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place)
+                    do throws(BLEError) {
+                        _ = try await backend.perform(.write(packet, type: .withoutResponse, offset: 0), on: place)
+                    } catch {
+                        // As the daemon does, which tells nobody, with what does not fit a packet of the link.
+                        logger.debug(
+                            "packet of a socket dropped",
+                            metadata: ["length": "\(packet.count)", "error": "\(error.message)"])
+                    }
                 }
             } catch {}
         }

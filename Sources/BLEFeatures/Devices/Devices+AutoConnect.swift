@@ -42,7 +42,8 @@ extension Devices {
         serials: Set<String>? = nil, minimumRSSI: Int = -127, limit: Int = .max
     ) -> BoundedStream<DeviceEvent> {
         let wanted = serials.map { Set($0.compactMap { try? Self.normalized($0) }) }
-        return AutoConnectorLoop<String>.start(on: central, capacity: 256) { [self] (producer) throws(BLEError) in
+        return AutoConnectorLoop<String>.start(on: central, policy: .dropOldest(capacity: 256)) {
+            [self] (producer) throws(BLEError) in
             let run = AutoConnecting(wanted: wanted, limit: limit) { producer.yield($0) }
             let token = await begin(run)
             let failure: BLEError?

@@ -38,6 +38,9 @@ final class SharedWork<Value: Sendable>: Sendable {
     /// Whether the work was abandoned. It may still be running.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
+    /// The number of callers that wait for the result.
+    var waiterCount: Int { state.withLock { $0.waiters.count } }
+
     /// Waits for the result of the work.
     func value() async throws(BLEError) -> Value {
         let outcome = Outcome<Value>()

@@ -19,7 +19,7 @@ public struct MessageEncryption: Sendable, Hashable {
 
 /// Stores the pairing key of one device.
 public protocol PairingKeys: Sendable {
-    /// Returns the key. Nil if there is none. Throws `storageFailed`.
+    /// Returns the key. Nil if the device was never paired with, or its key was removed. Throws `storageFailed`.
     func key() async throws(BLEError) -> MessageKey?
     /// Replaces or removes the key. Throws `storageFailed`.
     func setKey(_ key: MessageKey?) async throws(BLEError)

@@ -96,7 +96,13 @@ extension TransactionSession {
             } else if requests[id] == nil, queue.isLate(id, request.key) {
                 beginGrace(id, request.key)
             }
-            requests[id]?.outcome.deliver(.failure(error))
+            // The request's own deadline, which has the same error, may be due at the same time.
+            if error.code == .timedOut {
+                if requests[id]?.problem == nil { requests[id]?.problem = error }
+                timeOut(id, after: configuration.replyTimeout)
+            } else {
+                requests[id]?.outcome.deliver(.failure(error))
+            }
         }
     }
 

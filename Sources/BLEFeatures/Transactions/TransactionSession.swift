@@ -151,7 +151,7 @@ public actor TransactionSession<Codec: TransactionCodec> {
         return try await outcome.wait()
     }
 
-    private func timeOut(_ id: Int, after timeout: Duration) {
+    func timeOut(_ id: Int, after timeout: Duration) {
         guard let request = requests[id] else { return }
         let name = codec.name(of: request.request)
         let message =

@@ -3,7 +3,7 @@ internal import Crypto
 
 /// A hash or a checksum of a file, as devices compute it.
 public enum FileHash: Hashable, Sendable {
-    /// CRC-32 of IEEE 802.3.
+    /// CRC-32 of IEEE 802.3, which devices compute by default.
     case crc32(UInt32)
     /// SHA-256, 32 bytes.
     case sha256([UInt8])
@@ -26,7 +26,9 @@ extension FirmwareClient {
 
     /// Returns a hash of a file, or of its first bytes, which the device computes.
     ///
-    /// - Parameter length: the number of bytes from the beginning. Nil for all.
+    /// - Parameters:
+    ///   - kind: what the device computes. One that it does not support throws `managementFailed`.
+    ///   - length: the number of bytes from the beginning. Nil for all.
     public func fileHash(
         _ name: String, _ kind: FileHash.Kind = .sha256, length: Int? = nil
     ) async throws(BLEError) -> FileHash {
@@ -37,7 +39,7 @@ extension FirmwareClient {
     ///
     /// - Parameters:
     ///   - maximumLength: the maximum length, in bytes. A longer file throws `invalidLength`.
-    ///   - progress: called with the number of bytes that have arrived, and the length.
+    ///   - progress: called with the number of bytes that have arrived, and the length, in bytes.
     public func download(
         _ name: String, maximumLength: Int = 1 << 24,
         progress: @Sendable (_ received: Int, _ total: Int) -> Void = { _, _ in }
@@ -68,13 +70,14 @@ extension FirmwareClient {
         return bytes
     }
 
-    /// Uploads a file, in place of one with the same name. The upload begins with the iteration.
+    /// Uploads a file, in place of one with the same name. The upload begins with the iteration. It pauses, and throws
+    /// `uploadFailed` and `invalidLength`, like ``upload(_:image:isUpgrade:reconnects:)``.
     ///
     /// - Parameters:
     ///   - name: the path on the device.
     ///   - continues: whether the upload goes on if the device has the beginning of the same file, as its SHA-256
     ///     tells. A device that cannot compute it receives the file from the beginning.
-    ///   - reconnects: how many lost links in a row, without progress in between, the upload survives.
+    ///   - reconnects: how many lost links in a row, without progress in between, the upload survives, from 0.
     public func upload(
         _ bytes: [UInt8], toFile name: String, continues: Bool = true, reconnects: Int = 0
     ) -> FirmwareUpload {
@@ -89,7 +92,7 @@ extension FirmwareClient {
             if offset == 0 { fields["len"] = CBOR(total) }
             return fields
         }
-        return FirmwareUpload { [self] in await session.start(plan) }
+        return FirmwareUpload { [self] (report) throws(BLEError) in try await session.upload(plan, report) }
     }
 }
 
@@ -119,7 +122,7 @@ extension SMPSession {
             guard length > 0, length <= bytes.count else { return 0 }
             let hash = try await fileHash(name, .sha256, length: length)
             return hash == .sha256(Array(SHA256.hash(data: bytes[..<length]))) ? length : 0
-        } catch  where error.code == .managementFailed {
+        } catch  where error.code == .managementFailed && !error.isRetryable {
             return 0
         }
     }

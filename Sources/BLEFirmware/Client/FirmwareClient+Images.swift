@@ -8,16 +8,16 @@ extension FirmwareClient {
     }
 
     /// Has the bootloader start an image once, at the next reset. Unless the image is confirmed, the reset after that
-    /// returns to the present one.
+    /// returns to the present one. Returns the images.
     ///
-    /// - Parameter hash: that of the image, ``FirmwareImage/hash``.
+    /// - Parameter hash: that of the image, ``FirmwareImage/hash``, of 32, 48 or 64 bytes.
     @discardableResult
     public func test(hash: [UInt8]) async throws(BLEError) -> [ImageSlot] {
         let fields: CBORMap = ["hash": .bytes(hash), "confirm": false]
         return try Self.slots(try await session.request(.write, .imageState, fields))
     }
 
-    /// Makes an image permanent.
+    /// Makes an image permanent. Returns the images.
     ///
     /// - Parameter hash: that of the image. Nil for the running one, which is the safe choice: an image that was never
     ///   started may not work.
@@ -28,13 +28,15 @@ extension FirmwareClient {
         return try Self.slots(try await session.request(.write, .imageState, fields))
     }
 
-    /// Erases a slot.
+    /// Erases a slot. A device may take as long as ``Configuration/eraseTimeout``.
+    ///
+    /// - Parameter slot: the number of the slot, 1 for the secondary one.
     public func erase(slot: Int = 1) async throws(BLEError) {
         _ = try await session.request(
             .write, .imageErase, ["slot": CBOR(slot)], timeout: session.configuration.eraseTimeout)
     }
 
-    /// Returns the sizes of the slots.
+    /// Returns the sizes of the slots, in bytes.
     public func slotSizes() async throws(BLEError) -> [ImageSlotSize] {
         var sizes: [ImageSlotSize] = []
         for item in try await session.request(.read, .slotInfo).required("images", \.array) {
@@ -57,14 +59,18 @@ extension FirmwareClient {
     /// cancellation. Chunks fill the device's buffers, and several are in flight if it has several
     /// (``ManagementParameters``); a device that does not report them receives one packet at a time.
     ///
-    /// Throws `uploadFailed` if the device does not accept the data, or if what it received has another hash.
+    /// If the device is busy or out of memory, the request is sent again after a pause, of 0.5 s at first and at most
+    /// 8 s, up to 8 times in a row without progress; then `managementFailed` is thrown.
+    ///
+    /// Throws `uploadFailed` if the device does not accept the data, or if what it received has another hash, and
+    /// `invalidLength` if the frames are too short for the first request.
     ///
     /// - Parameters:
-    ///   - image: the number of the image, for devices with several.
+    ///   - image: the number of the image, for devices with several. 0 for the others.
     ///   - isUpgrade: whether the device shall refuse an image whose version is not higher than that of the present
     ///     one.
-    ///   - reconnects: how many lost links in a row, without progress in between, the upload survives. It connects
-    ///     again after 1 s, or waits for the link if it is maintained.
+    ///   - reconnects: how many lost links in a row, without progress in between, the upload survives, from 0. It
+    ///     connects again after 1 s, or waits for the link if it is maintained.
     public func upload(
         _ firmware: FirmwareImage, image: Int = 0, isUpgrade: Bool = false, reconnects: Int = 0
     ) -> FirmwareUpload {
@@ -81,7 +87,7 @@ extension FirmwareClient {
             if isUpgrade { fields["upgrade"] = true }
             return fields
         }
-        return FirmwareUpload { [self] in await session.start(plan) }
+        return FirmwareUpload { [self] (report) throws(BLEError) in try await session.upload(plan, report) }
     }
 
     private static func slots(_ fields: CBORMap) throws(BLEError) -> [ImageSlot] {

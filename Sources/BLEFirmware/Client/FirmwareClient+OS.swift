@@ -1,53 +1,13 @@
 public import BLE
 
-/// The sizes that a device receives.
-public struct ManagementParameters: Hashable, Sendable {
-    /// The maximum length of a frame, in bytes, with its header.
-    public var bufferSize: Int
-    /// The number of frames that the device holds, at least 1.
-    public var bufferCount: Int
-
-    /// Creates parameters.
-    public init(bufferSize: Int, bufferCount: Int) {
-        self.bufferSize = bufferSize
-        self.bufferCount = bufferCount
-    }
-
-    init(_ fields: CBORMap) throws(BLEError) {
-        guard let size = fields["buf_size"]?.integer, size > SMPHeader.size else { throw .lacking(field: "buf_size") }
-        guard let count = fields["buf_count"]?.integer, count > 0 else { throw .lacking(field: "buf_count") }
-        self.init(bufferSize: size, bufferCount: count)
-    }
-}
-
-/// How MCUboot starts images (Zephyr, "Bootloader information", the query `mode`).
-public enum BootloaderMode: Int, Hashable, Sendable {
-    /// Unknown.
-    case unknown = -1
-    /// There is one slot.
-    case singleSlot = 0
-    /// Images are swapped by means of a scratch area.
-    case swapWithScratch = 1
-    /// The new image overwrites the old one.
-    case overwrite = 2
-    /// Images are swapped without a scratch area.
-    case swapWithoutScratch = 3
-    /// The images run where they are, and a new one is not reverted.
-    case directXIP = 4
-    /// The images run where they are, and a new one is reverted unless it is confirmed.
-    case directXIPWithRevert = 5
-    /// The image is copied to RAM.
-    case ramLoad = 6
-}
-
 /// The operating system's commands.
 extension FirmwareClient {
-    /// Sends a text, and returns what the device sends back.
+    /// Sends a text, and returns what the device sends back. The request fits the device's buffer, or is not answered.
     public func echo(_ text: String) async throws(BLEError) -> String {
         try await session.request(.write, .echo, ["d": .text(text)]).required("r", \.text)
     }
 
-    /// Returns the device's parameters.
+    /// Returns the sizes that the device receives. Throws `managementFailed` if it does not report them.
     public func parameters() async throws(BLEError) -> ManagementParameters {
         try ManagementParameters(try await session.request(.read, .parameters))
     }
@@ -90,49 +50,5 @@ extension FirmwareClient {
     public func applicationInfo(format: String? = nil) async throws(BLEError) -> String {
         let fields: CBORMap = if let format { ["format": .text(format)] } else { [:] }
         return try await session.request(.read, .applicationInfo, fields).required("output", \.text)
-    }
-}
-
-/// The shell.
-extension FirmwareClient {
-    /// The end of a shell command.
-    public struct ShellResult: Hashable, Sendable {
-        /// What the command has printed.
-        public var output: String
-        /// The command's return code; 0 for success.
-        public var returnCode: Int
-
-        /// Creates a result.
-        public init(output: String, returnCode: Int = 0) {
-            self.output = output
-            self.returnCode = returnCode
-        }
-    }
-
-    /// Executes a shell command.
-    ///
-    /// A command that fails has another return code than 0; the call throws only if it could not be executed.
-    ///
-    /// - Parameters:
-    ///   - arguments: the command and its arguments.
-    ///   - timeout: the maximum time. Nil for the configuration's.
-    public func execute(_ arguments: [String], timeout: Duration? = nil) async throws(BLEError) -> ShellResult {
-        let fields = try await session.request(
-            .write, .execute, ["argv": .array(arguments.map { .text($0) })], timeout: timeout, isChecked: false)
-        // Zephyr's option for earlier clients sends the return code as "rc".
-        if let output = fields["o"]?.text, fields["err"] == nil, let code = (fields["ret"] ?? fields["rc"])?.integer {
-            return ShellResult(output: output, returnCode: code)
-        }
-        try await session.check(fields)
-        return ShellResult(
-            output: try fields.required("o", \.text), returnCode: fields["ret"]?.integer ?? 0)
-    }
-}
-
-extension CBORMap {
-    /// Returns a field of a response.
-    func required<Value>(_ key: String, _ value: (CBOR) -> Value?) throws(BLEError) -> Value {
-        guard let found = self[key].flatMap(value) else { throw .lacking(field: key) }
-        return found
     }
 }

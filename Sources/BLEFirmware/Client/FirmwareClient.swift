@@ -24,16 +24,19 @@ public final class FirmwareClient: Sendable {
 
     /// The configuration of a client.
     public struct Configuration: Hashable, Sendable {
-        /// The maximum time for a request, with connecting and writing.
+        /// The maximum time for a request, with connecting and writing. 10 s by default.
         public var requestTimeout: Duration
-        /// The maximum time for erasing, and for the first request of an upload, during which a device may erase.
+        /// The maximum time for erasing, and for the first request of an upload, during which a device may erase. 60 s
+        /// by default.
         public var eraseTimeout: Duration
         /// The maximum length of a frame to the device, in bytes. Nil for the device's buffer size. For a device that
         /// does not reassemble frames, the maximum write length of the link.
         public var maximumFrameLength: Int?
-        /// The maximum number of chunks of an upload in flight, from 1. The device's buffers limit it, too.
+        /// The maximum number of chunks of an upload in flight, at least 1, and 8 by default. The device's buffers
+        /// limit it, too.
         public var maximumWindow: Int
-        /// The maximum length of a response, in bytes.
+        /// The maximum length of a response, in bytes with its header. 16384 by default. A longer one throws
+        /// `invalidManagementResponse`.
         public var maximumResponseLength: Int
 
         /// Creates a configuration.
@@ -66,7 +69,8 @@ public final class FirmwareClient: Sendable {
     /// Sends any request, such as one of a product's own group, and returns the fields of its response.
     ///
     /// - Parameters:
-    ///   - operation: `.read` or `.write`.
+    ///   - operation: `.read` or `.write`. Others throw `invalidArgument`.
+    ///   - fields: the fields of the request, at most 65535 bytes of CBOR.
     ///   - timeout: the maximum time. Nil for the configuration's.
     public func request(
         _ operation: SMPOperation, _ command: SMPCommand, _ fields: CBORMap = [:], timeout: Duration? = nil

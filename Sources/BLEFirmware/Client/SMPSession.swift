@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 /// Sends requests to a device, and receives its responses.
 ///
@@ -13,8 +14,8 @@ actor SMPSession {
     private struct Pending {
         let sequence: UInt8
         let timer: Task<Void, Never>
-        var result: Result<CBORMap, BLEError>?
-        var waiter: CheckedContinuation<Result<CBORMap, BLEError>, Never>?
+        /// Holds a result that arrives before it is waited for.
+        let outcome = Outcome<CBORMap>()
     }
 
     private var pending: [Int: Pending] = [:]
@@ -23,6 +24,7 @@ actor SMPSession {
     private var writing: Task<Void, Never>?
     /// The number of links that have ended. On a maintained link, notifications outlast them.
     private var linkCount = 0
+    /// Whether the requests that are not written yet wait for the link. The end of an earlier one is not theirs.
     private var isConnecting = false
     private var listening: (number: Int, task: Task<Void, Never>)?
     private var reassembler: SMPReassembler
@@ -78,7 +80,7 @@ actor SMPSession {
         _ operation: SMPOperation, _ command: SMPCommand, _ fields: CBORMap, timeout: Duration? = nil
     ) throws(BLEError) -> Int {
         if isClosed { throw BLEError(.connectionCancelled, "the session was ended", isRetryable: false) }
-        if Task.isCancelled { throw .cancelledRequest }
+        if Task.isCancelled { throw .cancelled }
         let id = number()
         guard let sequence = table.add(id, operation, command) else {
             throw place(BLEError(.busy, "256 requests wait for their responses"))
@@ -102,33 +104,24 @@ actor SMPSession {
     /// Waits for the response to a request, and returns its fields.
     func response(to id: Int) async throws(BLEError) -> CBORMap {
         defer { abandon(id) }
-        guard let request = pending[id] else { throw .cancelledRequest }
-        if let result = request.result { return try result.get() }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { pending[id]?.waiter = $0 }
-        } onCancel: {
-            Task { await settle(id, .failure(.cancelledRequest)) }
-        }
-        return try result.get()
+        guard let request = pending[id] else { throw .cancelled }
+        return try await request.outcome.wait()
     }
 
     private func expire(_ id: Int, _ timeout: Duration) {
         let error = BLEError(.timedOut, "no response within \(timeout)")
         settle(id, .failure(place(error)))
         // A later response must not complete an incomplete one.
-        if !pending.values.contains(where: { $0.result == nil }) { reassembler.reset() }
+        if !pending.values.contains(where: { $0.outcome.isOpen }) { reassembler.reset() }
     }
 
     private func settle(_ id: Int, _ result: Result<CBORMap, BLEError>) {
-        guard var request = pending[id], request.result == nil else { return }
+        guard let request = pending[id], request.outcome.deliver(result) else { return }
         request.timer.cancel()
         table.remove(sequence: request.sequence, id: id)
-        request.result = result
-        let waiter = request.waiter
-        request.waiter = nil
-        pending[id] = request
-        waiter?.resume(returning: result)
     }
+
+    private func isAwaited(_ id: Int) -> Bool { pending[id]?.outcome.isOpen == true }
 
     /// Forgets a request. What was written of it is completed.
     func abandon(_ id: Int) {
@@ -141,6 +134,16 @@ actor SMPSession {
 
     private func failAll(_ error: BLEError) {
         for id in pending.keys { settle(id, .failure(error)) }
+    }
+
+    /// Fails the requests of a link that has ended. Those that wait for a link go on.
+    private func interrupt(_ error: BLEError) {
+        linkCount += 1
+        // Another firmware may run on the next link.
+        knownParameters = nil
+        version = .two
+        let waiting = isConnecting ? Set(outgoing.map(\.id)) : []
+        for id in pending.keys where !waiting.contains(id) { settle(id, .failure(error)) }
     }
 
     /// Ends the session: requests that wait throw `connectionCancelled`. The link stays.
@@ -158,21 +161,21 @@ actor SMPSession {
 
     private func startWriting() {
         guard writing == nil else { return }
+        isConnecting = true
         writing = Task { await write() }
     }
 
     private func write() async {
-        while !Task.isCancelled, !outgoing.isEmpty {
-            let (id, frame) = outgoing.removeFirst()
-            guard pending[id]?.result == nil, pending[id] != nil else { continue }
+        while !Task.isCancelled, let (id, frame) = outgoing.first {
+            // Its caller may have given up meanwhile.
+            guard isAwaited(id) else {
+                outgoing.removeFirst()
+                continue
+            }
             do throws(BLEError) {
-                isConnecting = true
-                defer { isConnecting = false }
-                try await listen()
-                let length = try await writeLength()
-                isConnecting = false
-                // Its caller may have given up meanwhile.
-                guard let request = pending[id], request.result == nil else { continue }
+                guard let length = try await connected() else { continue }
+                guard isAwaited(id) else { continue }
+                outgoing.removeFirst()
                 let link = linkCount
                 var rest = frame[...]
                 while !rest.isEmpty {
@@ -184,11 +187,29 @@ actor SMPSession {
                     rest = rest.dropFirst(length)
                 }
             } catch {
+                if outgoing.first?.id == id { outgoing.removeFirst() }
                 settle(id, .failure(error))
             }
         }
-        writing = nil
+        (writing, isConnecting) = (nil, false)
         if !outgoing.isEmpty { startWriting() }
+    }
+
+    /// Ensures that there is a link with a subscription. Returns the maximum length of a packet, or nil if the earlier
+    /// subscription has ended meanwhile.
+    private func connected() async throws(BLEError) -> Int? {
+        isConnecting = true
+        defer { isConnecting = false }
+        if let (number, _) = listening, await peripheral.connectionState != .connected {
+            // Its end is about to be reported.
+            end(number, BLEError(.disconnected, "the link has ended"))
+        }
+        let wasListening = listening != nil
+        try await listen()
+        let length = try await writeLength()
+        if listening != nil || isClosed { return length }
+        guard wasListening else { throw place(BLEError(.disconnected, "the link has ended")) }
+        return nil
     }
 
     /// The maximum length of a packet, in bytes.
@@ -237,23 +258,15 @@ actor SMPSession {
             }
         case .gap(let error):
             reassembler.reset()
-            forgetLink()
-            failAll(error)
+            interrupt(error)
         }
     }
 
     private func end(_ number: Int, _ error: BLEError) {
         guard listening?.number == number else { return }
+        listening?.task.cancel()
         listening = nil
-        forgetLink()
-        failAll(error)
-    }
-
-    /// Another firmware may run on the next link.
-    private func forgetLink() {
-        linkCount += 1
-        knownParameters = nil
-        version = .two
+        interrupt(error)
     }
 
     // MARK: Parameters
@@ -264,7 +277,7 @@ actor SMPSession {
         let parameters: ManagementParameters?
         do throws(BLEError) {
             parameters = try ManagementParameters(try await request(.read, .parameters))
-        } catch  where error.code == .managementFailed {
+        } catch  where error.code == .managementFailed && !error.isRetryable {
             parameters = nil
         }
         knownParameters = .some(parameters)

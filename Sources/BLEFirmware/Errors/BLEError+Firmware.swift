@@ -19,7 +19,7 @@ extension BLEError {
     init(_ failure: SMPFailure) {
         self.init(
             .managementFailed, "the device could not perform the request: \(failure)",
-            isRetryable: failure.isCode(.busy) || failure.isCode(.outOfMemory), cause: failure)
+            isRetryable: failure.isTemporary, cause: failure)
     }
 
     init(_ error: SMPFrameError) {
@@ -39,6 +39,12 @@ extension BLEError {
         BLEError(
             .invalidManagementResponse, "the device's response has no valid field “\(field)”", isRetryable: false)
     }
+}
 
-    static let cancelledRequest = BLEError(.cancelled, "the task was cancelled")
+extension CBORMap {
+    /// Returns a field of a response.
+    func required<Value>(_ key: String, _ value: (CBOR) -> Value?) throws(BLEError) -> Value {
+        guard let found = self[key].flatMap(value) else { throw .lacking(field: key) }
+        return found
+    }
 }

@@ -59,6 +59,9 @@ public struct SMPFailure: Error, Hashable, Sendable {
 
     /// Whether the failure has a code of the list of version 1.
     public func isCode(_ code: Code) -> Bool { group == nil && self.code == code.rawValue }
+
+    /// Whether the device may perform the same request later: it is busy, or has not enough memory at the moment.
+    var isTemporary: Bool { isCode(.busy) || isCode(.outOfMemory) || group == .image && code == 15 }
 }
 
 extension SMPFailure {

@@ -1,3 +1,4 @@
+internal import BLE
 internal import Crypto
 
 /// A firmware image for MCUboot, whose header, sizes and hash were checked.
@@ -25,7 +26,7 @@ public struct FirmwareImage: Hashable, Sendable {
     /// Whether the program is encrypted. Then the hash is that of the decrypted program, and is not checked.
     public var isEncrypted: Bool { flags & 0x0C != 0 }
 
-    /// Checks an image. Throws ``FirmwareImageError``.
+    /// Checks an image of any length. Throws ``FirmwareImageError``.
     public init(decoding bytes: [UInt8]) throws(FirmwareImageError) {
         let header = try FirmwareImageHeader(bytes)
         let body = header.headerSize + header.imageSize
@@ -55,8 +56,10 @@ public struct FirmwareImage: Hashable, Sendable {
     /// Returns the size of an area of TLVs, with its own header of 4 bytes.
     private static func size(of magic: UInt16, at offset: Int, _ bytes: [UInt8]) throws(FirmwareImageError) -> Int {
         guard bytes.count >= offset + 4 else { throw .truncated(needed: offset + 4, actual: bytes.count) }
-        let size = Int(bytes.littleEndian(offset + 2, UInt16.self))
-        guard bytes.littleEndian(offset, UInt16.self) == magic, size >= 4 else { throw .invalidTLVs(offset: offset) }
+        let size = Int(bytes[offset + 2..<offset + 4].littleEndian)
+        guard bytes[offset..<offset + 2].littleEndian == UInt64(magic), size >= 4 else {
+            throw .invalidTLVs(offset: offset)
+        }
         guard bytes.count >= offset + size else { throw .truncated(needed: offset + size, actual: bytes.count) }
         return size
     }
@@ -73,8 +76,8 @@ public struct FirmwareImage: Hashable, Sendable {
         while !rest.isEmpty {
             let start = rest.startIndex
             guard rest.count >= 4 else { throw .invalidTLVs(offset: start) }
-            let type = UInt16(rest[start]) | UInt16(rest[start + 1]) << 8
-            let length = Int(rest[start + 2]) | Int(rest[start + 3]) << 8
+            let type = rest.prefix(2).littleEndian
+            let length = Int(rest[start + 2..<start + 4].littleEndian)
             guard rest.count >= 4 + length else { throw .invalidTLVs(offset: start) }
             let value = rest[(start + 4)..<(start + 4 + length)]
             rest = rest.dropFirst(4 + length)
@@ -97,28 +100,28 @@ public struct FirmwareImage: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - program: the bytes after the header, fewer than 2³².
-    ///   - headerSize: at least 32.
+    ///   - headerSize: the size of the header, 32 to 65535 bytes. Others are replaced by the nearest of these.
     public init(version: FirmwareVersion, program: [UInt8], headerSize: Int = FirmwareImage.headerSize) {
         let headerSize = min(max(Self.headerSize, headerSize), Int(UInt16.max))
-        var bytes: [UInt8] = []
-        bytes.appendLittleEndian(Self.magic)
-        bytes.appendLittleEndian(UInt32(0))
-        bytes.appendLittleEndian(UInt16(headerSize))
-        bytes.appendLittleEndian(UInt16(0))
-        bytes.appendLittleEndian(UInt32(truncatingIfNeeded: program.count))
-        bytes.appendLittleEndian(UInt32(0))
-        bytes += [version.major, version.minor]
-        bytes.appendLittleEndian(version.revision)
-        bytes.appendLittleEndian(version.build)
-        bytes += Array(repeating: 0, count: headerSize - bytes.count)
-        bytes += program
-        hash = Array(SHA256.hash(data: bytes))
-        bytes.appendLittleEndian(Self.tlvMagic)
-        bytes.appendLittleEndian(UInt16(4 + 4 + 32))
-        bytes.appendLittleEndian(UInt16(0x10))
-        bytes.appendLittleEndian(UInt16(32))
-        bytes += hash
-        self.bytes = bytes
+        var writer = ValueWriter()
+        writer.uint32(Self.magic)
+        writer.uint32(0)
+        writer.uint16(UInt16(headerSize))
+        writer.uint16(0)
+        writer.uint32(UInt32(truncatingIfNeeded: program.count))
+        writer.uint32(0)
+        writer.bytes([version.major, version.minor])
+        writer.uint16(version.revision)
+        writer.uint32(version.build)
+        writer.bytes(repeatElement(0, count: headerSize - writer.bytes.count))
+        writer.bytes(program)
+        hash = Array(SHA256.hash(data: writer.bytes))
+        writer.uint16(Self.tlvMagic)
+        writer.uint16(4 + 4 + 32)
+        writer.uint16(0x10)
+        writer.uint16(32)
+        writer.bytes(hash)
+        bytes = writer.bytes
         self.version = version
         flags = 0
     }
@@ -140,64 +143,14 @@ struct FirmwareImageHeader {
         guard bytes.count >= FirmwareImage.headerSize else {
             throw .truncated(needed: FirmwareImage.headerSize, actual: bytes.count)
         }
-        let magic = bytes.littleEndian(0, UInt32.self)
+        let magic = UInt32(bytes[..<4].littleEndian)
         guard magic == FirmwareImage.magic else { throw .wrongMagic(magic) }
-        headerSize = Int(bytes.littleEndian(8, UInt16.self))
-        protectedSize = Int(bytes.littleEndian(10, UInt16.self))
-        imageSize = Int(bytes.littleEndian(12, UInt32.self))
-        flags = bytes.littleEndian(16, UInt32.self)
+        headerSize = Int(bytes[8..<10].littleEndian)
+        protectedSize = Int(bytes[10..<12].littleEndian)
+        imageSize = Int(bytes[12..<16].littleEndian)
+        flags = UInt32(bytes[16..<20].littleEndian)
         version = FirmwareVersion(
-            bytes[20], bytes[21], bytes.littleEndian(22, UInt16.self), build: bytes.littleEndian(24, UInt32.self))
+            bytes[20], bytes[21], UInt16(bytes[22..<24].littleEndian), build: UInt32(bytes[24..<28].littleEndian))
         guard headerSize >= FirmwareImage.headerSize else { throw .invalidHeaderSize(headerSize) }
-    }
-}
-
-/// What is wrong with a firmware image.
-public enum FirmwareImageError: Error, Hashable, Sendable {
-    /// The image ends too early.
-    case truncated(needed: Int, actual: Int)
-    /// The first four bytes are not those of an image.
-    case wrongMagic(UInt32)
-    /// The header declares a size of less than 32 bytes for itself.
-    case invalidHeaderSize(Int)
-    /// The TLVs at the offset are not valid.
-    case invalidTLVs(offset: Int)
-    /// Bytes follow the last TLV.
-    case trailingBytes(count: Int)
-    /// No TLV has a hash.
-    case noHash
-    /// Several TLVs have a hash.
-    case severalHashes
-    /// The hash is not that of the image: the image was modified, or not completely written.
-    case wrongHash(stored: [UInt8], computed: [UInt8])
-}
-
-extension FirmwareImageError: CustomStringConvertible {
-    /// A description of the problem.
-    public var description: String {
-        switch self {
-        case .truncated(let needed, let actual): "it has \(actual) bytes, but needs at least \(needed)"
-        case .wrongMagic(let magic):
-            "it begins with 0x\(String(magic, radix: 16)) instead of 0x\(String(FirmwareImage.magic, radix: 16))"
-        case .invalidHeaderSize(let size): "its header declares \(size) bytes for itself"
-        case .invalidTLVs(let offset): "the TLVs at offset \(offset) are not valid"
-        case .trailingBytes(let count): "\(count) bytes follow the last TLV"
-        case .noHash: "it has no hash"
-        case .severalHashes: "it has several hashes"
-        case .wrongHash: "its hash is not the hash in its TLVs"
-        }
-    }
-}
-
-extension [UInt8] {
-    /// Reads an integer. There must be enough bytes.
-    fileprivate func littleEndian<Integer: FixedWidthInteger & UnsignedInteger>(
-        _ offset: Int, _: Integer.Type
-    ) -> Integer {
-        (0..<Integer.bitWidth / 8).reduce(0) { $0 | Integer(self[offset + $1]) << (8 * Integer($1)) }
-    }
-
-    fileprivate mutating func appendLittleEndian<Integer: FixedWidthInteger & UnsignedInteger>(_ value: Integer) {
-        for index in 0..<Integer.bitWidth / 8 { append(UInt8(truncatingIfNeeded: value >> (8 * Integer(index)))) }
     }
 }

@@ -3,8 +3,8 @@ internal import Crypto
 
 /// Files.
 extension FirmwarePeripheral {
-    /// The number of files whose uploads are remembered.
-    private static let maximumFileUploads = 16
+    /// The number of files whose uploads are remembered, in total and of one central.
+    private static let maximumFileUploads = 16, maximumFileUploadsOfCentral = 4
 
     func answerFile(_ request: ManagementRequest) async throws -> CBORMap {
         switch (request.operation, request.command) {
@@ -16,7 +16,8 @@ extension FirmwarePeripheral {
         case (.read, .fileHashTypes):
             return ["types": ["crc32": ["format": 0, "size": 4], "sha256": ["format": 1, "size": 32]]]
         case (.write, .fileClose):
-            fileUploads = fileUploads.filter { $0.value.owner != request.central }
+            // The storage still works for those that are busy.
+            fileUploads = fileUploads.filter { $0.value.holder.central != request.central || $0.value.isBusy }
             return [:]
         default: throw SMPFailure(.notSupported)
         }
@@ -40,34 +41,51 @@ extension FirmwarePeripheral {
         guard let offset = try request.count("off") else { throw SMPFailure(.invalidValue) }
         let data = try request.required("data", \.bytes)
         let length = try request.count("len")
-        if let present = fileUploads[name], !present.isAvailable(to: request.central) { throw SMPFailure(.busy) }
-        var current = fileUploads[name]
-        if offset == 0 {
-            guard let length else { throw SMPFailure(.invalidValue) }
-            current = ReceivedUpload(
-                image: 0, length: length, digest: nil, owner: request.central, clock: request.clock)
-        }
-        if fileUploads[name] == nil, fileUploads.count >= Self.maximumFileUploads {
-            fileUploads = fileUploads.filter { !$0.value.isAvailable(to: request.central) }
-            guard fileUploads.count < Self.maximumFileUploads else { throw SMPFailure(.busy) }
-        }
-        current =
-            current
-            ?? ReceivedUpload(
-                image: 0, length: .max, digest: nil, owner: request.central, clock: request.clock)
-        current?.didAsk(request.central, clock: request.clock)
-        current?.begin()
+        guard offset > 0 || length != nil else { throw SMPFailure(.invalidValue) }
+        let present = fileUploads[name]
+        guard present?.isAvailable(to: request.central) ?? true else { throw SMPFailure(.busy) }
+        if present == nil { try makeRoom(for: request.central) }
+        var current =
+            present.flatMap { offset > 0 ? $0 : nil } ?? newUpload(image: 0, length: length ?? .max, digest: nil)
+        // A request whose storage hangs no longer has the record.
+        current.number = nextNumber()
+        current.holder.take(request.central, clock: request.clock)
+        current.isBusy = true
         fileUploads[name] = current
-        defer { fileUploads[name]?.end(count: 0) }
+        defer {
+            if fileUploads[name]?.number == current.number {
+                fileUploads[name]?.isBusy = false
+                fileUploads[name]?.holder.handlerReturned()
+            }
+        }
         try await storage.writeFile(name, data, at: offset, length: length)
-        if offset + data.count == current?.length { fileUploads[name] = nil }
+        if offset + data.count == current.length, fileUploads[name]?.number == current.number {
+            fileUploads[name] = nil
+        }
         return ["off": CBOR(offset + data.count)]
+    }
+
+    /// Makes room for another upload of a file: forgets the central's oldest one if it has as many as it may have, and
+    /// otherwise the oldest one that another central has left if there are as many as there may be. Throws busy if
+    /// there is none.
+    private func makeRoom(for central: DeviceID) throws {
+        let own = fileUploads.filter { $0.value.holder.central == central }
+        if own.count >= Self.maximumFileUploadsOfCentral {
+            let oldest = own.filter { !$0.value.isBusy }.min { $0.value.number < $1.value.number }
+            guard let oldest else { throw SMPFailure(.busy) }
+            fileUploads[oldest.key] = nil
+        }
+        guard fileUploads.count >= Self.maximumFileUploads else { return }
+        let left = fileUploads.filter { $0.value.holder.central != central && $0.value.isAvailable(to: central) }
+        guard let oldest = left.min(by: { $0.value.number < $1.value.number }) else { throw SMPFailure(.busy) }
+        fileUploads[oldest.key] = nil
     }
 
     private func hash(_ request: ManagementRequest) async throws -> CBORMap {
         let name = try request.required("name", \.text)
         let offset = try request.count("off") ?? 0
-        let kind = try request.optional("type", \.text) ?? FileHash.Kind.sha256.rawValue
+        // The default of Zephyr's fs_mgmt.c.
+        let kind = try request.optional("type", \.text) ?? FileHash.Kind.crc32.rawValue
         let length = try await storage.fileLength(name)
         guard offset <= length else { throw SMPFailure.offsetPastEndOfFile }
         let count = min(try request.count("len") ?? length, length - offset)

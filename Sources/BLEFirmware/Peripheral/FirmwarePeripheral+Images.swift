@@ -13,9 +13,11 @@ extension FirmwarePeripheral {
             return try await state()
         case (.write, .imageUpload): return try await receive(request)
         case (.write, .imageErase):
-            if let upload, !upload.isAvailable(to: request.central) { throw SMPFailure(.busy) }
+            try admit(request.central)
+            let present = upload?.number
             try await storage.erase(slot: try request.count("slot") ?? 1)
-            if upload?.isBusy == false { upload = nil }
+            // Another central may have begun one meanwhile.
+            if upload?.number == present, upload?.isBusy == false { upload = nil }
             return [:]
         case (.read, .slotInfo): return try await slotInfo()
         default: throw SMPFailure(.notSupported)
@@ -44,17 +46,35 @@ extension FirmwarePeripheral {
     private func receive(_ request: ManagementRequest) async throws -> CBORMap {
         guard let offset = try request.count("off") else { throw SMPFailure.offsetMissing }
         let data = try request.required("data", \.bytes)
-        if let upload, !upload.isAvailable(to: request.central) { throw SMPFailure(.busy) }
+        try await forgetRemovedImage()
+        try admit(request.central)
         if offset == 0, let answer = try await begin(request, data) { return answer }
         // The central begins again if it is told that nothing has arrived.
-        guard var current = upload else { return ["off": 0] }
-        current.didAsk(request.central, clock: request.clock)
-        upload = current
+        guard let current = upload else { return ["off": 0] }
+        upload?.holder.take(request.central, clock: request.clock)
         guard offset == current.offset, !current.isComplete else { return ["off": CBOR(current.offset)] }
         guard data.count <= current.length - offset else { throw SMPFailure.imageDataOverrun }
-        try await store(data, current)
-        guard let stored = upload, stored.isComplete else { return ["off": CBOR(upload?.offset ?? 0)] }
+        try await perform(current) { try await storage.write(data, at: offset, image: current.image) }
+        upload?.offset += data.count
+        guard let stored = upload, stored.isComplete else { return ["off": CBOR(offset + data.count)] }
         return try await finish(stored)
+    }
+
+    /// Throws busy if another central uploads. Forgets an upload for which the storage hangs.
+    private func admit(_ central: DeviceID) throws {
+        guard let upload else { return }
+        guard upload.isAvailable(to: central) else { throw SMPFailure(.busy) }
+        if upload.isBusy { self.upload = nil }
+    }
+
+    /// Forgets a complete upload whose image the storage no longer has as one to start, such as after a reset that did
+    /// not come from a central.
+    private func forgetRemovedImage() async throws {
+        guard let upload, let hash = upload.hash else { return }
+        let isPresent = try await storage.imageSlots().contains {
+            $0.image == upload.image && !$0.isActive && $0.hash == hash
+        }
+        if !isPresent, self.upload?.number == upload.number { self.upload = nil }
     }
 
     /// Begins an upload. Returns an answer if it is one that has begun already.
@@ -63,9 +83,8 @@ extension FirmwarePeripheral {
         let image = try request.count("image") ?? 0
         let digest = try request.optional("sha", \.bytes)
         guard digest == nil || digest?.count == SHA256.byteCount else { throw SMPFailure.invalidHash }
-        if var current = upload, current.offset > 0, current.isSame(image: image, length: length, digest: digest) {
-            current.didAsk(request.central, clock: request.clock)
-            upload = current
+        if let current = upload, current.offset > 0, current.isSame(image: image, length: length, digest: digest) {
+            upload?.holder.take(request.central, clock: request.clock)
             var fields: CBORMap = ["off": CBOR(current.offset)]
             if current.isComplete { fields["match"] = true }
             return fields
@@ -84,53 +103,46 @@ extension FirmwarePeripheral {
             }
         }
         // Another central may have begun meanwhile.
-        if let upload, !upload.isAvailable(to: request.central) { throw SMPFailure(.busy) }
-        var begun = ReceivedUpload(
-            image: image, length: length, digest: digest, owner: request.central, clock: request.clock)
-        begun.begin()
+        try admit(request.central)
+        var begun = newUpload(image: image, length: length, digest: digest)
+        begun.holder.take(request.central, clock: request.clock)
         upload = begun
-        do {
-            try await storage.beginUpload(image: image, length: length)
-        } catch {
-            upload = nil
-            throw error
-        }
-        upload?.end(count: 0)
+        try await perform(begun) { try await storage.beginUpload(image: image, length: length) }
         return nil
     }
 
-    private func store(_ data: [UInt8], _ current: ReceivedUpload) async throws {
-        upload?.begin()
+    /// Has the storage work for an upload, which is forgotten if that fails. Throws busy if another upload has taken
+    /// its place meanwhile.
+    private func perform<Value>(_ current: ReceivedUpload, _ body: () async throws -> Value) async throws -> Value {
+        upload?.isBusy = true
         do {
-            try await storage.write(data, at: current.offset, image: current.image)
+            let value = try await body()
+            guard upload?.number == current.number else { throw SMPFailure(.busy) }
+            upload?.isBusy = false
+            upload?.holder.handlerReturned()
+            return value
         } catch {
-            upload = nil
+            if upload?.number == current.number { upload = nil }
             throw error
         }
-        upload?.end(count: data.count)
     }
 
     /// Checks the whole image.
     private func finish(_ stored: ReceivedUpload) async throws -> CBORMap {
-        upload?.begin()
-        do {
-            let bytes = try await storage.uploadedBytes(image: stored.image)
-            if let digest = stored.digest, Array(SHA256.hash(data: bytes)) != digest {
-                upload = nil
-                return ["off": CBOR(stored.offset), "match": false]
-            }
-            let firmware: FirmwareImage
-            do throws(FirmwareImageError) {
-                firmware = try FirmwareImage(decoding: bytes)
-            } catch {
-                throw Self.failure(error)
-            }
-            try await storage.finishUpload(firmware, image: stored.image)
+        let bytes = try await perform(stored) { try await storage.uploadedBytes(image: stored.image) }
+        if let digest = stored.digest, Array(SHA256.hash(data: bytes)) != digest {
+            upload = nil
+            return ["off": CBOR(stored.offset), "match": false]
+        }
+        let firmware: FirmwareImage
+        do throws(FirmwareImageError) {
+            firmware = try FirmwareImage(decoding: bytes)
         } catch {
             upload = nil
-            throw error
+            throw Self.failure(error)
         }
-        upload?.end(count: 0)
+        try await perform(stored) { try await storage.finishUpload(firmware, image: stored.image) }
+        upload?.hash = firmware.hash
         var fields: CBORMap = ["off": CBOR(stored.offset)]
         if stored.digest != nil { fields["match"] = true }
         return fields

@@ -14,7 +14,8 @@ public import BLE
 /// The requests of a central are handled one at a time, in the order of their arrival, and those of several centrals at
 /// the same time. One central uploads firmware at a time: others are refused with ``SMPFailure/Code/busy``, until its
 /// link ends, or until it has sent nothing for 30 s. The upload itself is kept, and goes on when a central sends its
-/// beginning again.
+/// beginning again. A storage or a handler that does not return keeps its own central waiting, and others that upload
+/// for at most 120 s.
 ///
 /// A central that is not subscribed is rejected with `improperlyConfigured`. If the system does not distinguish
 /// subscribers, like BlueZ before 5.80, one central at a time is served, and others are rejected with
@@ -32,9 +33,9 @@ public actor FirmwarePeripheral {
     private let isAllowed: @Sendable (DeviceID, SMPCommand) async -> Bool
     private let onReset: (@Sendable (_ isForced: Bool) async throws -> Void)?
     private nonisolated let security: AttributeSecurity
-    private nonisolated let sessions: ManagementSessions
     var upload: ReceivedUpload?
     var fileUploads: [String: ReceivedUpload] = [:]
+    private var lastUpload = 0
 
     /// The device's clock. The texts are such as `2026-11-27T06:56:24`.
     public struct DateTimeHandlers: Sendable {
@@ -54,15 +55,20 @@ public actor FirmwarePeripheral {
     /// Creates a device.
     ///
     /// - Parameters:
+    ///   - storage: the slots and the files.
     ///   - parameters: the maximum length of a frame, 128 to 65535 bytes, and the number of frames of a central that
-    ///     wait.
+    ///     wait, 1 to 256. Others are replaced by the nearest of these.
     ///   - security: the security of the link that requests need. Centrals that may write can replace the firmware:
     ///     choose at least `.encrypted`, unless `isAllowed` decides.
+    ///   - bootloader: the bootloader's name.
+    ///   - mode: how the bootloader starts images. Reported only if its name is `MCUboot`.
     ///   - applicationInfo: the text that describes the application. Nil if there is none.
     ///   - dateTime: the clock. Nil if there is none.
     ///   - isAllowed: decides whether a central may use a command. By default, each may use all.
-    ///   - onExecute: executes a shell command. Nil if there is no shell. Its output is cut to the buffer size.
-    ///   - onReset: resets the device, after the response was sent. Nil if it cannot be reset.
+    ///   - onExecute: executes a shell command. Nil if there is no shell. Its output is cut to the buffer size. An
+    ///     ``SMPFailure`` that it throws is the answer, and another error ``SMPFailure/Code/unknown``.
+    ///   - onReset: resets the device, after the response was sent. The end of the link does not cancel it, and an
+    ///     error is ignored. Nil if the device cannot be reset.
     public init(
         _ storage: any FirmwareStorage,
         parameters: ManagementParameters = ManagementParameters(bufferSize: 1024, bufferCount: 4),
@@ -85,30 +91,36 @@ public actor FirmwarePeripheral {
         self.isAllowed = isAllowed
         self.onExecute = onExecute
         self.onReset = onReset
-        sessions = ManagementSessions(
-            bufferSize: self.parameters.bufferSize, bufferCount: self.parameters.bufferCount)
     }
 
     // MARK: The definition
 
-    /// The service with its characteristic.
+    /// The service with its characteristic. Each use returns one with subscribers of its own: a device that several
+    /// hosts serve has a service for each.
     public nonisolated var service: ServiceDefinition {
-        ServiceDefinition(
+        // The hosts of two adapters have subscribers with the same identities, or without any.
+        let sessions = ManagementSessions(bufferSize: parameters.bufferSize, bufferCount: parameters.bufferCount)
+        return ServiceDefinition(
             .smp,
             characteristics: [
                 CharacteristicDefinition(
                     Characteristic.smp.uuid, [.writeWithoutResponse, .notify], security: security,
-                    onWrite: { (packet, request) throws(ATTError) in try self.sessions.take(packet, request) },
+                    onWrite: { (packet, request) throws(ATTError) in try sessions.take(packet, request) },
                     onSubscribe: { notifier in
                         // Opened before the first suspension, and therefore before the central's next request.
-                        let session = self.sessions.open(notifier.central)
-                        defer { self.sessions.close(session) }
-                        for await work in session.work { try await self.handle(work, session, notifier) }
+                        let subscription = sessions.open(notifier.central)
+                        defer { sessions.close(subscription) }
+                        // A handler that hangs in one session does not keep the next one waiting.
+                        await withDiscardingTaskGroup { group in
+                            for await session in subscription.sessions {
+                                group.addTask { await self.handle(session, of: sessions, notifier) }
+                            }
+                        }
                     })
             ],
             onDisconnect: { central in
                 // Before the first suspension, and therefore before a request of the next link.
-                self.sessions.release(central)
+                sessions.release(central)
                 await self.disconnected(central)
             })
     }
@@ -122,15 +134,33 @@ public actor FirmwarePeripheral {
     }
 
     private func disconnected(_ central: DeviceID) {
-        upload?.release(central)
-        for name in fileUploads.keys { fileUploads[name]?.release(central) }
+        upload?.holder.release(central)
+        for name in fileUploads.keys { fileUploads[name]?.holder.release(central) }
+    }
+
+    func newUpload(image: Int, length: Int, digest: [UInt8]?) -> ReceivedUpload {
+        ReceivedUpload(number: nextNumber(), image: image, length: length, digest: digest)
+    }
+
+    func nextNumber() -> Int {
+        lastUpload += 1
+        return lastUpload
     }
 
     // MARK: Requests
 
     private func handle(
-        _ work: ManagementSessions.Work, _ session: ManagementSessions.Session, _ notifier: Notifier
-    ) async throws {
+        _ session: ManagementSessions.Session, of sessions: ManagementSessions, _ notifier: Notifier
+    ) async {
+        for await work in session.work where sessions.isOpen(session) {
+            await handle(work, session, of: sessions, notifier)
+        }
+    }
+
+    private func handle(
+        _ work: ManagementSessions.Work, _ session: ManagementSessions.Session, of sessions: ManagementSessions,
+        _ notifier: Notifier
+    ) async {
         var afterwards: (@Sendable () async throws -> Void)?
         let response: SMPFrame
         switch work {
@@ -154,9 +184,9 @@ public actor FirmwarePeripheral {
                 ? frame
                 : Self.response(to: request.header, SMPFailure(.responseTooLong).fields(request.header.version))
         }
-        let length = sessions.packetLength(session)
         var rest = response.bytes[...]
-        while !rest.isEmpty {
+        // The response of a session that has ended meanwhile would reach the central of the next one.
+        while !rest.isEmpty, let length = sessions.packetLength(session) {
             await notifier.notify(Array(rest.prefix(length)))
             rest = rest.dropFirst(length)
         }
@@ -167,7 +197,6 @@ public actor FirmwarePeripheral {
             // A central may end its link at once. A device that cannot be reset goes on.
             await Task { try? await afterwards() }.value
         }
-        try Task.checkCancellation()
     }
 
     private static func response(to header: SMPHeader, _ fields: CBORMap) -> SMPFrame {
@@ -188,42 +217,5 @@ public actor FirmwarePeripheral {
         case (.write, .execute): return try await execute(request)
         default: throw SMPFailure(.notSupported)
         }
-    }
-}
-
-/// A central's request.
-struct ManagementRequest: Sendable {
-    let operation: SMPOperation
-    let command: SMPCommand
-    let fields: CBORMap
-    let central: DeviceID
-    let clock: any Clock<Duration>
-
-    init(_ frame: SMPFrame, _ central: DeviceID, _ clock: any Clock<Duration>) {
-        operation = frame.header.operation
-        command = frame.header.command
-        fields = frame.fields
-        self.central = central
-        self.clock = clock
-    }
-
-    /// Returns a field. Throws if it is missing, or has another type.
-    func required<Value>(_ key: String, _ value: (CBOR) -> Value?) throws -> Value {
-        guard let found = fields[key].flatMap(value) else { throw SMPFailure(.invalidValue) }
-        return found
-    }
-
-    /// Returns a field. Nil if it is missing. Throws if it has another type.
-    func optional<Value>(_ key: String, _ value: (CBOR) -> Value?) throws -> Value? {
-        guard let field = fields[key] else { return nil }
-        guard let found = value(field) else { throw SMPFailure(.invalidValue) }
-        return found
-    }
-
-    /// Returns an offset or a length: an integer that is not negative. Nil if it is missing.
-    func count(_ key: String) throws -> Int? {
-        let value = try optional(key, \.integer)
-        guard value ?? 0 >= 0, value ?? 0 <= Int(UInt32.max) else { throw SMPFailure(.invalidValue) }
-        return value
     }
 }

@@ -2,11 +2,12 @@
 ///
 /// A function that throws an ``SMPFailure`` answers the central's request with it; any other error is answered with
 /// ``SMPFailure/Code/unknown``. Requests of several centrals may call functions at the same time, but one upload writes
-/// at a time.
+/// at a time. After 120 s, a function that has not returned no longer keeps other uploads waiting, which begin with
+/// ``beginUpload(image:length:)``.
 public protocol FirmwareStorage: Sendable {
     /// Returns the images in the slots.
     func imageSlots() async throws -> [ImageSlot]
-    /// Returns the sizes of the slots.
+    /// Returns the sizes of the slots, in bytes.
     func slotSizes() async throws -> [ImageSlotSize]
     /// Erases a slot. Throws if its image is running, or is started by the next reset.
     func erase(slot: Int) async throws
@@ -19,7 +20,9 @@ public protocol FirmwareStorage: Sendable {
 
     /// Prepares the free slot for an upload, and erases it. Throws if there is none, or if it is too small.
     ///
-    /// - Parameter length: the number of bytes of the whole image.
+    /// - Parameters:
+    ///   - image: the number of the image, as the central sends it. Throw if there is none.
+    ///   - length: the number of bytes of the whole image, as the central declares it.
     func beginUpload(image: Int, length: Int) async throws
     /// Stores bytes of the upload. The offset is the number of bytes that were stored since it began.
     func write(_ bytes: [UInt8], at offset: Int, image: Int) async throws
@@ -28,7 +31,7 @@ public protocol FirmwareStorage: Sendable {
     /// Ends an upload whose image is valid. An upload that is not is erased with ``erase(slot:)`` or by the next one.
     func finishUpload(_ firmware: FirmwareImage, image: Int) async throws
 
-    /// Returns the length of a file. Throws if there is none.
+    /// Returns the length of a file, in bytes. Throws if there is none.
     func fileLength(_ name: String) async throws -> Int
     /// Returns bytes of a file: from an offset in it, at most so many.
     func readFile(_ name: String, at offset: Int, maximumLength: Int) async throws -> [UInt8]

@@ -4,8 +4,8 @@ internal import Synchronization
 /// The centrals that manage a device, and what has arrived of their requests.
 ///
 /// Each subscription has a session, to which the frames of its central belong. If the system does not distinguish
-/// subscribers, there is one session, which one central holds at a time: responses go to all subscribers, which could
-/// not tell those of others from their own.
+/// subscribers, one central at a time holds a session of their subscription, because responses go to all subscribers,
+/// which could not tell those of others from their own. The next central has a session of its own.
 final class ManagementSessions: Sendable {
     /// What a session does next.
     enum Work: Sendable {
@@ -15,28 +15,61 @@ final class ManagementSessions: Sendable {
         case refusal(SMPHeader, SMPFailure)
     }
 
-    /// A subscription.
-    struct Session: Sendable {
+    /// A subscription, with its sessions.
+    struct Subscription: Sendable {
         let number: Int
         let central: DeviceID?
+        let sessions: AsyncStream<Session>
+    }
+
+    /// A central that sends requests.
+    struct Session: Sendable {
+        let number: Int
+        let subscriber: DeviceID?
         let work: AsyncStream<Work>
     }
 
     private struct Entry {
-        let number: Int
-        let continuation: AsyncStream<Work>.Continuation
+        let subscription: Int
+        let sessions: AsyncStream<Session>.Continuation
+        var session: Int
+        var work: AsyncStream<Work>.Continuation
         var reassembler: SMPReassembler
         /// The number of frames that wait, or are being handled.
         var waiting = 0
-        /// The central that holds the session, if it is shared.
-        var holder: DeviceID?
-        var lastPacket: Stopwatch?
+        var holder = Holder()
+        /// The time since the last packet. Nil before the first one.
+        var lastPacket: (@Sendable () -> Duration)?
         var attMTU = 23
+
+        /// A stream of the frames that wait, of which there are at most twice as many as buffers.
+        static func makeWork(_ bufferCount: Int) -> (AsyncStream<Work>, AsyncStream<Work>.Continuation) {
+            AsyncStream.makeStream(of: Work.self, bufferingPolicy: .bufferingOldest(2 * bufferCount))
+        }
+
+        /// Ends the session, and begins the next one. What waits in it is not handled.
+        mutating func renew(_ number: Int, _ bufferCount: Int) {
+            work.finish()
+            let (stream, continuation) = Self.makeWork(bufferCount)
+            (session, work, waiting, attMTU) = (number, continuation, 0, 23)
+            reassembler.reset()
+            sessions.yield(Session(number: number, subscriber: nil, work: stream))
+        }
+
+        func end() {
+            work.finish()
+            sessions.finish()
+        }
     }
 
     private struct State {
         var entries: [DeviceID?: Entry] = [:]
         var last = 0
+
+        mutating func next() -> Int {
+            last += 1
+            return last
+        }
     }
 
     private let state = Mutex(State())
@@ -45,60 +78,67 @@ final class ManagementSessions: Sendable {
 
     /// How long an incomplete frame waits for its rest.
     static let partTimeout = Duration.seconds(10)
-    /// How long a central without requests holds the session that several share, or an upload.
-    static let holdTimeout = Duration.seconds(30)
 
     init(bufferSize: Int, bufferCount: Int) {
         self.bufferSize = bufferSize
         self.bufferCount = bufferCount
     }
 
-    /// Opens the session of a subscription, in place of the central's earlier one.
-    func open(_ central: DeviceID?) -> Session {
-        let (work, continuation) = AsyncStream.makeStream(of: Work.self)
-        let (session, earlier) = state.withLock { state in
-            state.last += 1
-            let earlier = state.entries[central]?.continuation
-            state.entries[central] = Entry(
-                number: state.last, continuation: continuation,
+    /// Opens a subscription with a session, in place of the central's earlier one.
+    func open(_ central: DeviceID?) -> Subscription {
+        // Sessions before the last one have ended.
+        let (sessions, continuation) = AsyncStream.makeStream(of: Session.self, bufferingPolicy: .bufferingNewest(1))
+        let (work, workContinuation) = Entry.makeWork(bufferCount)
+        return state.withLock { state in
+            state.entries[central]?.end()
+            let entry = Entry(
+                subscription: state.next(), sessions: continuation, session: state.next(), work: workContinuation,
                 reassembler: SMPReassembler(maximumLength: bufferSize))
-            return (Session(number: state.last, central: central, work: work), earlier)
+            continuation.yield(Session(number: entry.session, subscriber: central, work: work))
+            state.entries[central] = entry
+            return Subscription(number: entry.subscription, central: central, sessions: sessions)
         }
-        earlier?.finish()
-        return session
     }
 
-    /// Closes a session, unless a later one has replaced it.
-    func close(_ session: Session) {
-        let closed = state.withLock { state -> Entry? in
-            guard state.entries[session.central]?.number == session.number else { return nil }
-            return state.entries.removeValue(forKey: session.central)
+    /// Closes a subscription, unless a later one has replaced it.
+    func close(_ subscription: Subscription) {
+        state.withLock { state in
+            guard state.entries[subscription.central]?.subscription == subscription.number else { return }
+            state.entries.removeValue(forKey: subscription.central)?.end()
         }
-        closed?.continuation.finish()
     }
 
-    /// Releases the shared session if the central holds it.
+    /// Ends the session of the shared subscription if the central holds it.
     func release(_ central: DeviceID) {
         state.withLock { state in
-            guard state.entries[.none]?.holder == central else { return }
-            state.entries[.none]?.holder = nil
-            state.entries[.none]?.reassembler.reset()
+            guard var entry = state.entries[.none], entry.holder.central == central else { return }
+            entry.holder.release(central)
+            entry.renew(state.next(), bufferCount)
+            state.entries[.none] = entry
         }
+    }
+
+    /// Whether a session has not ended.
+    func isOpen(_ session: Session) -> Bool {
+        state.withLock { $0.entries[session.subscriber]?.session == session.number }
     }
 
     /// Records that a frame was handled.
     func finished(_ session: Session) {
         state.withLock { state in
-            if state.entries[session.central]?.number == session.number {
-                state.entries[session.central]?.waiting -= 1
-            }
+            guard state.entries[session.subscriber]?.session == session.number else { return }
+            state.entries[session.subscriber]?.waiting -= 1
+            state.entries[session.subscriber]?.holder.handlerReturned()
         }
     }
 
-    /// The maximum length of a packet to the central of a session, in bytes.
-    func packetLength(_ session: Session) -> Int {
-        // A value has at most 512 bytes.
-        state.withLock { min(512, max(20, ($0.entries[session.central]?.attMTU ?? 23) - 3)) }
+    /// The maximum length of a packet to the central of a session, in bytes. Nil if the session has ended.
+    func packetLength(_ session: Session) -> Int? {
+        state.withLock { state in
+            guard let entry = state.entries[session.subscriber], entry.session == session.number else { return nil }
+            // A value has at most 512 bytes.
+            return min(512, max(20, entry.attMTU - 3))
+        }
     }
 
     /// Takes a packet of a central. Throws if it is not subscribed, or if another one holds the shared session.
@@ -106,16 +146,15 @@ final class ManagementSessions: Sendable {
         let refusal = state.withLock { state -> ATTError? in
             let key: DeviceID? = state.entries[request.central] == nil ? nil : request.central
             guard var entry = state.entries[key] else { return .improperlyConfigured }
-            let elapsed = entry.lastPacket?.elapsed ?? .zero
-            if key == nil, entry.holder != request.central {
-                guard entry.holder == nil || elapsed > Self.holdTimeout, entry.waiting == 0 else {
+            if key == nil, entry.holder.central != request.central {
+                guard entry.holder.isAvailable(to: request.central, isBusy: entry.waiting > 0) else {
                     return .insufficientResources
                 }
-                entry.holder = request.central
-                entry.reassembler.reset()
+                entry.renew(state.next(), bufferCount)
             }
-            if elapsed > Self.partTimeout { entry.reassembler.reset() }
-            entry.lastPacket = Stopwatch(request.clock)
+            if let elapsed = entry.lastPacket?(), elapsed > Self.partTimeout { entry.reassembler.reset() }
+            entry.lastPacket = Central.stopwatch(request.clock)
+            entry.holder.take(request.central, clock: request.clock)
             if let attMTU = request.attMTU { entry.attMTU = attMTU }
             for result in entry.reassembler.append(packet) { take(result, request, &entry) }
             state.entries[key] = entry
@@ -143,9 +182,9 @@ final class ManagementSessions: Sendable {
                 work = .refusal(header, SMPFailure(.invalidValue))
             }
         }
-        // Who sends more than that without waiting for responses receives none.
+        // A central that sends more than that without waiting for responses receives none.
         guard entry.waiting < 2 * bufferCount else { return }
         entry.waiting += 1
-        entry.continuation.yield(work)
+        entry.work.yield(work)
     }
 }

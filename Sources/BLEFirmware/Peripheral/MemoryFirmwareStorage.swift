@@ -42,6 +42,8 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
     private let fileCapacity: Int
     private let onChange: @Sendable (Contents) async throws -> Void
     private var upload: [UInt8]?
+    /// The change that was begun last.
+    private var lastChange: Task<Void, any Error>?
 
     /// The maximum number of files, and of bytes in a file's path.
     public static let maximumFiles = 64, maximumNameLength = 255
@@ -49,9 +51,13 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
     /// Creates a storage.
     ///
     /// - Parameters:
-    ///   - slotSize: the size of each slot, in bytes.
+    ///   - contents: what the storage contains at first.
+    ///   - slotSize: the size of each slot, in bytes, at least 32.
     ///   - fileCapacity: the maximum number of bytes in all files.
-    ///   - onChange: called after each change, to store the contents. If it throws, the central's request fails.
+    ///   - onChange: called after each change, to store the contents. Calls follow each other in the order of the
+    ///     changes: a call that does not return keeps later changes waiting. If it throws, the change is undone, and
+    ///     the central's request fails: an ``SMPFailure`` is the answer, and another error is
+    ///     ``SMPFailure/Code/unknown``.
     public init(
         _ contents: Contents = Contents(), slotSize: Int = 1 << 20, fileCapacity: Int = 1 << 20,
         onChange: @escaping @Sendable (Contents) async throws -> Void = { _ in }
@@ -63,18 +69,40 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
     }
 
     /// Does what MCUboot does at a reset: exchanges the slots if an image is pending, or if the running one was not
-    /// confirmed.
+    /// confirmed. The part of an upload is lost. Throws what `onChange` throws.
     public func reset() async throws {
         upload = nil
-        switch contents.pending {
-        case .none where contents.isConfirmed || contents.secondary == nil: return
-        case .none: contents.isConfirmed = true
-        case .test: contents.isConfirmed = contents.primary == nil
-        case .permanent: contents.isConfirmed = true
+        try await change { contents in
+            switch contents.pending {
+            case .none where contents.isConfirmed || contents.secondary == nil: return
+            case .none: contents.isConfirmed = true
+            case .test: contents.isConfirmed = contents.primary == nil
+            case .permanent: contents.isConfirmed = true
+            }
+            (contents.primary, contents.secondary) = (contents.secondary, contents.primary)
+            contents.pending = .none
         }
-        (contents.primary, contents.secondary) = (contents.secondary, contents.primary)
-        contents.pending = .none
-        try await onChange(contents)
+    }
+
+    /// Changes the contents after all changes before, and undoes that if they cannot be stored.
+    private func change(_ body: @escaping @Sendable (inout Contents) throws -> Void) async throws {
+        let before = lastChange
+        let change = Task {
+            _ = await before?.result
+            let present = contents
+            var changed = contents
+            try body(&changed)
+            guard changed != present else { return }
+            contents = changed
+            do {
+                try await onChange(changed)
+            } catch {
+                contents = present
+                throw error
+            }
+        }
+        lastChange = change
+        try await change.value
     }
 
     // MARK: Images
@@ -106,30 +134,23 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
     /// Erases the secondary slot.
     public func erase(slot: Int) async throws {
         guard slot == 1 else { throw SMPFailure.invalidSlot }
-        try checkSecondaryIsFree(SMPFailure.imageAlreadyPending)
+        try await change { try $0.eraseSecondary(SMPFailure.imageAlreadyPending) }
         upload = nil
-        guard contents.secondary != nil else { return }
-        contents.secondary = nil
-        try await onChange(contents)
-    }
-
-    /// The secondary slot is in use while its image is pending, or while it is the one to return to.
-    private func checkSecondaryIsFree(_ failure: SMPFailure) throws {
-        if contents.secondary != nil, contents.pending != .none || !contents.isConfirmed { throw failure }
     }
 
     /// Sets what the next reset starts.
     public func setState(hash: [UInt8]?, isConfirmed: Bool) async throws {
-        switch hash {
-        case nil where !isConfirmed: throw SMPFailure.invalidHash
-        case nil, contents.primary?.hash:
-            guard contents.primary != nil else { throw SMPFailure.noImage }
-            guard isConfirmed else { throw SMPFailure.activeImageCannotBeTested }
-            contents.isConfirmed = true
-        case contents.secondary?.hash: contents.pending = isConfirmed ? .permanent : .test
-        default: throw SMPFailure.hashNotFound
+        try await change { contents in
+            switch hash {
+            case nil where !isConfirmed: throw SMPFailure.invalidHash
+            case nil, contents.primary?.hash:
+                guard contents.primary != nil else { throw SMPFailure.noImage }
+                guard isConfirmed else { throw SMPFailure.activeImageCannotBeTested }
+                contents.isConfirmed = true
+            case contents.secondary?.hash: contents.pending = isConfirmed ? .permanent : .test
+            default: throw SMPFailure.hashNotFound
+            }
         }
-        try await onChange(contents)
     }
 
     /// Prepares the secondary slot.
@@ -138,11 +159,8 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
         guard (FirmwareImage.headerSize...max(FirmwareImage.headerSize, slotSize)).contains(length) else {
             throw length > slotSize ? SMPFailure.imageTooLarge : SMPFailure.invalidImageHeader
         }
-        try checkSecondaryIsFree(SMPFailure.noFreeSlot)
+        try await change { try $0.eraseSecondary(SMPFailure.noFreeSlot) }
         upload = []
-        guard contents.secondary != nil else { return }
-        contents.secondary = nil
-        try await onChange(contents)
     }
 
     /// Stores bytes of the upload.
@@ -157,8 +175,7 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
     /// Puts the image into the secondary slot.
     public func finishUpload(_ firmware: FirmwareImage, image: Int) async throws {
         upload = nil
-        contents.secondary = firmware
-        try await onChange(contents)
+        try await change { $0.secondary = firmware }
     }
 
     // MARK: Files
@@ -181,19 +198,29 @@ public actor MemoryFirmwareStorage: FirmwareStorage {
     /// Stores bytes of a file.
     public func writeFile(_ name: String, _ bytes: [UInt8], at offset: Int, length: Int?) async throws {
         guard !name.isEmpty, name.utf8.count <= Self.maximumNameLength else { throw SMPFailure.invalidFileName }
-        let present = contents.files[name]?.count
-        guard present != nil || contents.files.count < Self.maximumFiles else { throw SMPFailure.fileWriteFailed }
-        let others = contents.files.values.reduce(0) { $0 + $1.count } - (present ?? 0)
-        let needed = length ?? (offset + bytes.count)
-        guard needed <= fileCapacity - others, offset + bytes.count <= needed else {
-            throw SMPFailure.fileWriteFailed
+        try await change { [fileCapacity] contents in
+            let present = contents.files[name]?.count
+            guard present != nil || contents.files.count < Self.maximumFiles else { throw SMPFailure.fileWriteFailed }
+            let others = contents.files.values.reduce(0) { $0 + $1.count } - (present ?? 0)
+            let needed = length ?? (offset + bytes.count)
+            guard needed <= fileCapacity - others, offset + bytes.count <= needed else {
+                throw SMPFailure.fileWriteFailed
+            }
+            if offset == 0 {
+                contents.files[name] = bytes
+            } else {
+                guard present == offset else { throw SMPFailure.invalidFileOffset }
+                contents.files[name]?.append(contentsOf: bytes)
+            }
         }
-        if offset == 0 {
-            contents.files[name] = bytes
-        } else {
-            guard present == offset else { throw SMPFailure.invalidFileOffset }
-            contents.files[name]?.append(contentsOf: bytes)
-        }
-        try await onChange(contents)
+    }
+}
+
+extension MemoryFirmwareStorage.Contents {
+    /// Erases the secondary slot. Throws a failure while it is in use: while its image is pending, or while it is the
+    /// one to return to.
+    fileprivate mutating func eraseSecondary(_ failure: SMPFailure) throws {
+        if secondary != nil, pending != .none || !isConfirmed { throw failure }
+        secondary = nil
     }
 }

@@ -1,39 +1,5 @@
 public import BLE
 
-/// The result codes of an application that starts its bootloader (nRF5 SDK 17, `ble_dfu_buttonless_rsp_code_t`).
-public struct ButtonlessDFUResult: ControlPointResult {
-    /// The code as sent over the air.
-    public let rawValue: UInt8
-    /// Creates a result from its code.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    /// The request was performed.
-    public static let success = ButtonlessDFUResult(rawValue: 1)
-    /// There is no such opcode.
-    public static let notSupported = ButtonlessDFUResult(rawValue: 2)
-    /// The request failed.
-    public static let failed = ButtonlessDFUResult(rawValue: 4)
-    /// The name is not valid.
-    public static let invalidName = ButtonlessDFUResult(rawValue: 5)
-    /// The device is busy.
-    public static let busy = ButtonlessDFUResult(rawValue: 6)
-    /// The central is not bonded.
-    public static let notBonded = ButtonlessDFUResult(rawValue: 7)
-
-    /// A short description.
-    public var meaning: String? {
-        switch self {
-        case .success: "success"
-        case .notSupported: "the opcode is not supported"
-        case .failed: "the operation failed"
-        case .invalidName: "the name is not valid"
-        case .busy: "the device is busy"
-        case .notBonded: "the central is not bonded"
-        default: nil
-        }
-    }
-}
-
 /// Asks an application with Nordic's Secure DFU service to start its bootloader, with which ``SecureDFU`` transfers
 /// firmware.
 ///
@@ -52,9 +18,14 @@ public struct ButtonlessDFU: Profile {
     static let setName: UInt8 = 0x02
 
     /// Starts the bootloader. The device answers, and then ends the link.
+    ///
+    /// Throws `procedureFailed` if the application refuses (``BLE/BLEError/result(_:)`` with ``ButtonlessDFUResult``),
+    /// and the errors of connecting, subscribing and writing.
     public func enterBootloader() async throws(BLEError) { try await perform(Self.enter) }
 
     /// Sets the name that the bootloader advertises: 1 to 20 bytes of UTF-8.
+    ///
+    /// Throws `invalidArgument` for another length, and otherwise what ``enterBootloader()`` throws.
     public func setName(_ name: String) async throws(BLEError) {
         let bytes = Array(name.utf8)
         guard (1...20).contains(bytes.count) else {
@@ -71,12 +42,17 @@ public struct ButtonlessDFU: Profile {
         try await point.perform(opcode, parameter)
     }
 
-    /// Returns the service of a device that can be asked, for a definition.
+    /// Returns the service of an application that starts its bootloader, for a definition. It has the control point for
+    /// centrals without a bond.
     ///
     /// - Parameters:
-    ///   - onName: takes the name for the bootloader. Nil if it cannot be set.
-    ///   - onEnter: starts the bootloader, after the answer was sent.
-    public static func definition(
+    ///   - security: the security of the link that requests need. By default none: any central may start the
+    ///     bootloader.
+    ///   - onName: takes the name for the bootloader, 1 to 20 bytes of UTF-8. If it throws, the request is answered
+    ///     with ``ButtonlessDFUResult/failed``. Nil if the name cannot be set.
+    ///   - onEnter: starts the bootloader, after the answer was sent. The end of the link does not cancel it. If it
+    ///     throws, the central's subscription ends.
+    public static func service(
         security: AttributeSecurity = .open, onName: (@Sendable (String) async throws -> Void)? = nil,
         onEnter: @escaping @Sendable () async throws -> Void
     ) -> ServiceDefinition {

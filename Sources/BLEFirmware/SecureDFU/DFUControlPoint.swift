@@ -1,48 +1,5 @@
 public import BLE
 
-/// The result codes of Nordic's Secure DFU (nRF5 SDK 17, `nrf_dfu_result_t`).
-public struct DFUResult: ControlPointResult {
-    /// The code as sent over the air.
-    public let rawValue: UInt8
-    /// Creates a result from its code.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    /// The request was performed.
-    public static let success = DFUResult(rawValue: 1)
-    /// There is no such opcode.
-    public static let notSupported = DFUResult(rawValue: 2)
-    /// A parameter is missing or not valid.
-    public static let invalidParameter = DFUResult(rawValue: 3)
-    /// There is not enough memory for the object.
-    public static let insufficientResources = DFUResult(rawValue: 4)
-    /// The object is not valid: its content, its signature, or its requirements.
-    public static let invalidObject = DFUResult(rawValue: 5)
-    /// There is no such type of object.
-    public static let unsupportedType = DFUResult(rawValue: 7)
-    /// The state does not allow the request.
-    public static let notPermitted = DFUResult(rawValue: 8)
-    /// The request failed.
-    public static let failed = DFUResult(rawValue: 10)
-    /// The request failed; the parameter has the error's number.
-    public static let extendedError = DFUResult(rawValue: 11)
-
-    /// A short description.
-    public var meaning: String? {
-        switch self {
-        case .success: "success"
-        case .notSupported: "the opcode is not supported"
-        case .invalidParameter: "invalid parameter"
-        case .insufficientResources: "not enough memory for the object"
-        case .invalidObject: "the object is not valid"
-        case .unsupportedType: "the type of object is not supported"
-        case .notPermitted: "not permitted in this state"
-        case .failed: "the operation failed"
-        case .extendedError: "an extended error"
-        default: nil
-        }
-    }
-}
-
 /// The requests of Secure DFU (nRF5 SDK 17, `nrf_dfu_op_t`).
 enum DFUOpcode {
     /// Creates an object: type, and size of 4 bytes.
@@ -84,25 +41,14 @@ struct DFUObjectState: Hashable, Sendable {
         guard bytes.count >= (hasSize ? 12 : 8) else {
             throw BLEError(.invalidValue, "the answer has only \(bytes.count) bytes", isRetryable: false)
         }
-        let numbers = stride(from: 0, to: hasSize ? 12 : 8, by: 4).map { DFUNumber.decode(bytes[$0..<$0 + 4]) }
+        let start = hasSize ? 4 : 0
         self.init(
-            maximumSize: hasSize ? Int(numbers[0]) : 0, offset: Int(numbers[numbers.count - 2]),
-            checksum: numbers[numbers.count - 1])
+            maximumSize: Int(bytes[..<start].littleEndian), offset: Int(bytes[start..<start + 4].littleEndian),
+            checksum: UInt32(bytes[start + 4..<start + 8].littleEndian))
     }
 
     /// The offset and the checksum as sent over the air.
-    var bytes: [UInt8] { DFUNumber.bytes(UInt32(truncatingIfNeeded: offset)) + DFUNumber.bytes(checksum) }
-}
-
-/// Numbers of 4 bytes, little-endian.
-enum DFUNumber {
-    static func decode(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    static func bytes(_ number: UInt32) -> [UInt8] {
-        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) }
-    }
+    var bytes: [UInt8] { UInt32(truncatingIfNeeded: offset).littleEndianBytes + checksum.littleEndianBytes }
 }
 
 extension BluetoothUUID {

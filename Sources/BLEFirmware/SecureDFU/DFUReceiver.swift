@@ -1,3 +1,5 @@
+internal import BLE
+
 /// The objects that a bootloader has received.
 struct DFUReceiver: Sendable {
     /// What follows a request.
@@ -44,10 +46,10 @@ struct DFUReceiver: Sendable {
         switch opcode {
         case DFUOpcode.create:
             guard parameter.count == 5 else { return .respond(.invalidParameter) }
-            return create(parameter[0], size: Int(DFUNumber.decode(parameter[1...])))
+            return create(parameter[0], size: Int(parameter[1...].littleEndian))
         case DFUOpcode.setReceipts:
             guard parameter.count == 2 else { return .respond(.invalidParameter) }
-            receiptInterval = Int(parameter[0]) | Int(parameter[1]) << 8
+            receiptInterval = Int(parameter.littleEndian)
             packets = 0
             return .respond(.success)
         case DFUOpcode.checksum: return .respond(.success, state.bytes)
@@ -56,7 +58,7 @@ struct DFUReceiver: Sendable {
             guard parameter.count == 1 else { return .respond(.invalidParameter) }
             guard let type = DFUObjectType(rawValue: parameter[0]) else { return .respond(.unsupportedType) }
             selected = type
-            return .respond(.success, DFUNumber.bytes(UInt32(state.maximumSize)) + state.bytes)
+            return .respond(.success, UInt32(state.maximumSize).littleEndianBytes + state.bytes)
         default: return .respond(.notSupported)
         }
     }

@@ -1,3 +1,5 @@
+internal import BLE
+
 /// Decides where the transfer of a firmware goes on, from what a device says it has.
 ///
 /// The firmware is transferred in objects of the device's maximum size. Each is created, sent, checked by its checksum,
@@ -5,12 +7,14 @@
 struct DFUSender: Sendable {
     /// What to do first.
     enum Start: Hashable, Sendable {
-        /// Creates the object that begins at an offset.
-        case create(at: Int)
+        /// Creates the first object, because the device has nothing.
+        case create
         /// Sends the rest of the object from an offset.
         case resume(at: Int)
         /// Executes the object that ends at an offset. The device refuses that if it was executed already.
         case execute(endingAt: Int)
+        /// Begins everything anew, because the device has something else.
+        case startOver
     }
 
     private let bytes: [UInt8]
@@ -24,10 +28,13 @@ struct DFUSender: Sendable {
 
     /// Returns what to do for a device in a state.
     func start(_ state: DFUObjectState) -> Start {
-        guard (1...max(1, bytes.count)).contains(state.offset), !bytes.isEmpty else { return .create(at: 0) }
-        let begin = (state.offset - 1) / objectSize * objectSize
-        guard CRC32.checksum(bytes[..<state.offset]) == state.checksum else { return .create(at: begin) }
-        return state.offset == end(of: begin) ? .execute(endingAt: state.offset) : .resume(at: state.offset)
+        guard state.offset > 0 else { return .create }
+        // An object that was executed cannot be created again, and the device does not tell which ones were.
+        guard state.offset <= bytes.count, CRC32.checksum(bytes[..<state.offset]) == state.checksum else {
+            return .startOver
+        }
+        return state.offset == end(of: begin(of: state.offset - 1))
+            ? .execute(endingAt: state.offset) : .resume(at: state.offset)
     }
 
     /// The end of the object that begins at an offset.

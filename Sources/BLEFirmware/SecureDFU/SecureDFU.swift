@@ -31,29 +31,22 @@ public struct SecureDFU: Profile {
     /// device resets and starts the firmware.
     ///
     /// Throws `procedureFailed` if the device refuses (``BLE/BLEError/result(_:)`` with ``DFUResult``), `uploadFailed`
-    /// if an object has a wrong checksum three times in a row, and the errors of connecting, subscribing and writing.
+    /// if an object has a wrong checksum three times in a row, `invalidLength` if the init packet is longer than the
+    /// device accepts, `invalidArgument` if it or the firmware is empty, and the errors of connecting, subscribing and
+    /// writing.
     ///
     /// - Parameters:
-    ///   - packetsPerChecksum: how many packets are sent before the device is asked for its checksum, from 1. That also
-    ///     paces the transfer.
+    ///   - initPacket: the bytes of the `.dat` file.
+    ///   - firmware: the bytes of the `.bin` file.
+    ///   - packetsPerChecksum: how many packets are sent before the device is asked for its checksum, at least 1. That
+    ///     also paces the transfer.
     public func upload(
         initPacket: [UInt8], firmware: [UInt8], packetsPerChecksum: Int = 12
     ) -> FirmwareUpload {
-        FirmwareUpload { [self] in
-            let (stream, continuation) = AsyncThrowingStream.makeStream(
-                of: UploadProgress.self, bufferingPolicy: .bufferingNewest(1))
-            let task = Task {
-                do throws(BLEError) {
-                    try await transfer(initPacket, firmware, max(1, packetsPerChecksum)) { sent in
-                        continuation.yield(UploadProgress(sentBytes: sent, totalBytes: firmware.count))
-                    }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
+        FirmwareUpload { (report) throws(BLEError) in
+            try await transfer(initPacket, firmware, max(1, packetsPerChecksum)) { sent in
+                report(UploadProgress(sentBytes: sent, totalBytes: firmware.count))
             }
-            continuation.onTermination = { _ in task.cancel() }
-            return stream
         }
     }
 
@@ -76,7 +69,7 @@ public struct SecureDFU: Profile {
         await answers.end()
     }
 
-    /// Transfers all objects of a type. Returns false if the device has executed something else.
+    /// Transfers all objects of a type. Returns false if the device has something else.
     ///
     /// - Parameter isNew: whether to begin anew, whatever the device has.
     private func send(
@@ -95,8 +88,12 @@ public struct SecureDFU: Profile {
         }
         let sender = DFUSender(bytes, objectSize: state.maximumSize)
         var position: Int
-        switch isNew ? .create(at: 0) : sender.start(state) {
-        case .create(let offset): position = offset
+        switch isNew ? .create : sender.start(state) {
+        case .create: position = 0
+        case .startOver:
+            // Creating an init packet has the device forget everything.
+            guard type == .command else { return false }
+            position = 0
         case .resume(let offset):
             report(offset)
             position = sender.end(of: sender.begin(of: offset))
@@ -114,17 +111,14 @@ public struct SecureDFU: Profile {
             }
             position = end
         }
-        let isResumed = position > 0
         var checksum = CRC32.checksum(bytes[..<position])
         var failures = 0
         while position < bytes.count {
             let end = sender.end(of: position)
             try await point.perform(
-                DFUOpcode.create, [type.rawValue] + DFUNumber.bytes(UInt32(truncatingIfNeeded: end - position)))
+                DFUOpcode.create, [type.rawValue] + UInt32(truncatingIfNeeded: end - position).littleEndianBytes)
             guard let next = try await write(bytes[position..<end], after: checksum, interval, report) else {
                 failures += 1
-                // The checksum is that of all objects.
-                if isResumed, failures > 1 { return false }
                 guard failures < 3 else {
                     throw BLEError(
                         .uploadFailed, "the data at offset \(position) arrived with errors", isRetryable: true

@@ -85,7 +85,7 @@ public struct AutomationIO: Profile {
         }
     }
 
-    /// Returns the number in the Number of Digitals descriptor. Nil if there is none.
+    /// Returns the number in the Number of Digitals descriptor. Nil if the characteristic has no such descriptor.
     private func count(of found: GATTCharacteristic) async throws(BLEError) -> Int? {
         let key = service.key(Characteristic(.bytes, found.uuid, handle: found.handle)).key
         let count: UInt8? = try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x2909), of: key, as: .codable)

@@ -35,12 +35,13 @@ public struct AutomationSignal<Value: Sendable>: Sendable {
 // MARK: Descriptors
 
 extension AutomationSignal {
-    /// Returns the presentation format, which also distinguishes signals of a kind. Nil if there is none.
+    /// Returns the presentation format, which also distinguishes signals of a kind. Nil if the
+    /// characteristic has no such descriptor.
     public func presentationFormat() async throws(BLEError) -> PresentationFormat? {
         try await peripheral.presentationFormat(of: characteristic.key)
     }
 
-    /// Returns the user description. Nil if there is none.
+    /// Returns the user description. Nil if the characteristic has no such descriptor.
     public func userDescription() async throws(BLEError) -> String? {
         try await peripheral.userDescription(of: characteristic.key)
     }

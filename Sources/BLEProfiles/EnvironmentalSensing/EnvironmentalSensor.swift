@@ -31,12 +31,13 @@ extension EnvironmentalSensor {
         try await peripheral.readDescriptorIfPresent(BluetoothUUID(0x290C), of: characteristic.key, as: .codable)
     }
 
-    /// Returns the user description. Nil if there is none.
+    /// Returns the user description. Nil if the characteristic has no such descriptor.
     public func userDescription() async throws(BLEError) -> String? {
         try await peripheral.userDescription(of: characteristic.key)
     }
 
-    /// Returns the presentation format, which also distinguishes sensors of a kind. Nil if there is none.
+    /// Returns the presentation format, which also distinguishes sensors of a kind. Nil if the
+    /// characteristic has no such descriptor.
     public func presentationFormat() async throws(BLEError) -> PresentationFormat? {
         try await peripheral.presentationFormat(of: characteristic.key)
     }

@@ -44,7 +44,7 @@ extension Peripheral {
             timeout: timeout)
     }
 
-    /// Returns the value of an optional descriptor. Nil if there is none.
+    /// Returns the value of an optional descriptor. Nil if the characteristic does not have it.
     func readDescriptorIfPresent<Value>(
         _ descriptor: BluetoothUUID, of characteristic: CharacteristicKey, as coding: ValueCoding<Value>,
         timeout: Duration? = nil

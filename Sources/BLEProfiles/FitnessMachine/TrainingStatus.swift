@@ -4,7 +4,7 @@ public import BLE
 public struct TrainingStatus: Hashable, Codable, ValueCodable {
     /// The activity.
     public var activity: Activity
-    /// The machine's text about the activity. Nil if there is none.
+    /// The machine's text about the activity. Nil if it sends only a code.
     public var text: String?
     /// Whether the text is too long for a notification. To receive all of it, read the characteristic.
     public var hasMoreText: Bool

@@ -75,6 +75,9 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     /// links.
     public func knownPeripherals() -> [KnownPeripheral] { base.assumeIsolated { $0.knownPeripherals() } }
 
+    /// Those of the recorded backend. They are not recorded.
+    public func freeSlots() -> Int? { base.assumeIsolated { $0.freeSlots() } }
+
     /// Records the call and passes it on.
     public func adapters() async throws(BLEError) -> [Adapter] {
         try await recorder.record(RecordedEntry(.adapters), reply: { $1.adapters = $0 }) { _ throws(BLEError) in

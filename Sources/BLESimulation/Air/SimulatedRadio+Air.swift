@@ -106,10 +106,19 @@ extension SimulatedRadio {
         if let response = device.air.scanResponse, isActive, device.records[adapter]?.scanResponse != response {
             device.records[adapter, default: SimulatedRecord()].scanResponse = response
         }
+        var advertisement = device.advertisement
+        if !device.strengths.isEmpty, let strength = device.strengths[adapter] { advertisement.rssi = strength }
         guard !device.records.isEmpty, let response = device.records[adapter]?.scanResponse else {
-            return device.advertisement
+            return advertisement
         }
-        return device.advertisement.adding(response)
+        return advertisement.adding(response)
+    }
+
+    func setStrength(_ strength: Int?, _ id: Peripheral.ID, adapter: String) {
+        guard let device = peripherals[id] else { return }
+        device.strengths[adapter] = .some(strength)
+        if strength == nil { endLinks(device, on: adapter, Self.linkLost) }
+        linkPending(device.id)
     }
 
     // MARK: Links

@@ -18,6 +18,10 @@ public actor SimulatedBackend: CentralBackend {
     let radio: SimulatedRadio
     private let adapter: String?
     private(set) var port = 0
+    private let started = Atomic(0)
+
+    /// The address of its central, as peripherals see it if no other central of the adapter has made the link.
+    nonisolated var address: DeviceID { SimulatedRadio.central(started.load(ordering: .relaxed)) }
 
     /// The same as the radio's.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { radio.unownedExecutor }
@@ -35,6 +39,7 @@ public actor SimulatedBackend: CentralBackend {
     /// Joins the radio.
     public func start(_ context: CentralContext) async throws(BLEError) {
         port = try await radio.open(context.handleEvent, context.pairing, adapter: adapter)
+        started.store(port, ordering: .relaxed)
     }
 
     /// Leaves the radio.

@@ -265,12 +265,28 @@ public actor SimulatedPeripheralBackend: PeripheralBackend {
         return all[central].map { [$0] } ?? []
     }
 
-    /// Delivers a value to subscribers.
+    /// Delivers a value to subscribers. To one central, an indication may wait until the central has confirmed the
+    /// values before.
     public func notify(
         _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?
     ) async throws(BLEError) {
-        for entry in subscriptions(to: attribute, of: central) {
-            await entry.notifier.notify(value)
+        for notifier in subscriptions(to: attribute, of: central).map(\.notifier) {
+            if central == nil, isUnconfirmed(by: notifier.central) {
+                // A central that does not confirm holds up no other.
+                Task.immediate { await notifier.notify(value) }
+            } else {
+                await notifier.notify(value)
+            }
+        }
+    }
+
+    /// Whether a central has yet to confirm an indication.
+    private func isUnconfirmed(by central: DeviceID?) -> Bool {
+        guard let id else { return false }
+        return radio.assumeIsolated { radio in
+            radio.peripherals[id]?.links.values.contains {
+                $0.shared.isUnconfirmed && $0.shared.central == central
+            } ?? false
         }
     }
 

@@ -239,7 +239,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// The time to the earliest deadline of the sleeps with a duration of at most `longest`. Nil if there is none.
+    /// The time to the earliest deadline of the sleeps with a duration of at most `longest`. Nil if no
+    /// task sleeps for so short a time.
     package func remaining(ofSleepsUpTo longest: Duration) -> Duration? {
         state.withLock { state in
             let deadline = state.sleepers.pending.filter { $0.duration <= longest }.map(\.deadline).min()

@@ -118,15 +118,20 @@ struct FaultPlan {
 
     /// Returns what happens to an event, in the order in which the faults were added, those of the radio last.
     ///
-    /// - Parameter isOf: whether the event is one of the characteristic.
+    /// - Parameters:
+    ///   - isFrom: whether the event is one of the central.
+    ///   - isOf: whether the event is one of the characteristic.
     mutating func disturbances(
-        of kind: SimulatedEvent.Kind, at peripheral: DeviceID?, _ isOf: (CharacteristicKey) -> Bool
+        of kind: SimulatedEvent.Kind, at peripheral: DeviceID?, isFrom: (DeviceID) -> Bool = { _ in false },
+        _ isOf: (CharacteristicKey) -> Bool
     ) -> [Disturbance] {
         var all: [Disturbance] = []
         for place in peripheral == nil ? [nil] : [peripheral, nil] {
             guard faults[place] != nil else { continue }
             for index in faults[place]!.indices where faults[place]![index].event.kind == kind {
-                guard faults[place]![index].event.characteristic.map(isOf) ?? true, faults[place]![index].takes()
+                let event = faults[place]![index].event
+                guard event.characteristic.map(isOf) ?? true, event.central.map(isFrom) ?? true,
+                    faults[place]![index].takes()
                 else { continue }
                 let record = faults[place]![index].record
                 record.countEvent()

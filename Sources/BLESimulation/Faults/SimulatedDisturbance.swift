@@ -5,6 +5,7 @@ public import BLE
 /// ```swift
 /// await device.delay(.read(of: .batteryLevel), by: .seconds(2))
 /// await device.fail(.subscribe, .next(2), with: .insufficientResources)
+/// await device.ignore(.write.from(central))
 /// await radio.dropLink(after: .connect, .probability(0.1, seed: 7))
 /// let discovery = await device.hold(.discover)
 /// …
@@ -103,7 +104,9 @@ extension SimulatedDisturbance {
     public func disturb(
         _ probabilities: [SimulatedEvent: Double], seed: UInt64
     ) async -> [SimulatedEvent: SimulatedFault] {
-        func name(_ event: SimulatedEvent) -> String { "\(event.kind) \(event.characteristic, default: "")" }
+        func name(_ event: SimulatedEvent) -> String {
+            "\(event.kind) \(event.characteristic, default: "")\(event.central, default: "")"
+        }
         var faults: [SimulatedEvent: SimulatedFault] = [:]
         // In an order that is not that of a dictionary, and each with numbers of its own.
         for (event, probability) in probabilities.sorted(by: { name($0.key) < name($1.key) }) {

@@ -10,6 +10,8 @@ public struct SimulatedEvent: Hashable, Sendable {
     let kind: Kind
     /// Nil for any, and for events without one.
     let characteristic: CharacteristicKey?
+    /// Nil for any.
+    private(set) var central: DeviceID?
 
     init(_ kind: Kind, of characteristic: CharacteristicKey? = nil) {
         (self.kind, self.characteristic) = (kind, characteristic)
@@ -33,7 +35,11 @@ public struct SimulatedEvent: Hashable, Sendable {
     public static var notify: Self { Self(.notify) }
     /// A peripheral indicates a value.
     public static var indicate: Self { Self(.indicate) }
-    /// A central confirms an indicated value.
+    /// A central confirms an indicated value: one that a program indicates, whose call gets the error of a fault, and
+    /// any other from a characteristic that indicates and does not notify.
+    ///
+    /// Until such a value is confirmed, later ones over the link wait, also those of a host, as with bluetoothd. If the
+    /// confirmation fails or is lost, or takes 30 s, the link ends then.
     public static var confirm: Self { Self(.confirm) }
     /// A central asks for the signal strength of a link.
     public static var signalStrength: Self { Self(.signalStrength) }
@@ -81,6 +87,34 @@ public struct SimulatedEvent: Hashable, Sendable {
     /// A request of a central for a characteristic reaches a host: a read or a write of its value.
     public static func request<Value>(for characteristic: Characteristic<Value>) -> Self {
         Self(.request, of: characteristic.key)
+    }
+
+    /// The same event of one central alone: its requests and calls, and the values that are sent to it.
+    ///
+    /// ```swift
+    /// await device.fail(.request(for: .batteryLevel).from(central), .next(2), with: .insufficientResources)
+    /// ```
+    ///
+    /// Only events of this central are counted. A value over a link that several centrals of an adapter share is sent
+    /// to each of them.
+    ///
+    /// - Precondition: It is not an advertisement, and not a registration or an advertising of a host. The central uses
+    ///   a simulated radio.
+    public func from(_ central: Central) -> Self {
+        guard let backend = central.backend as? SimulatedBackend else {
+            preconditionFailure("The central of a fault is not on a simulated radio.")
+        }
+        return from(backend.address)
+    }
+
+    /// The same event of the central with an address, such as that of a request to a host. Otherwise like `from(_:)`
+    /// with a `Central`.
+    public func from(_ central: DeviceID) -> Self {
+        precondition(
+            ![.advertisement, .register, .advertise].contains(kind), "The event \(kind) is not that of a central.")
+        var event = self
+        event.central = central
+        return event
     }
 
     /// The error of a fault that names none.

@@ -51,7 +51,7 @@ extension SimulatedRadio {
     ) -> FaultRecord {
         let record = faults.add(effect, to: event, of: peripheral, when: occurrence)
         updateIsDisturbed()
-        log(fault: "\(effect) \(event.kind)", of: peripheral)
+        log(fault: "\(effect) \(event.kind)\(event.central.map { " from \($0)" } ?? "")", of: peripheral)
         return record
     }
 
@@ -104,14 +104,16 @@ extension SimulatedRadio {
 
     /// Decides what happens to an event.
     func disturbances(
-        of kind: SimulatedEvent.Kind, at peripheral: Peripheral.ID?, handle: UInt16? = nil
+        of kind: SimulatedEvent.Kind, at place: Place, handle: UInt16? = nil
     ) -> [FaultPlan.Disturbance] {
         guard !faults.isEmpty else { return [] }
-        let peripheral = peripheral.map { peripherals.id(of: $0) }
+        let peripheral = place.peripheral.map { peripherals.id(of: $0) }
         // Taken out, because a condition of a test may come back here.
         var plan = FaultPlan()
         swap(&plan, &faults)
-        let found = plan.disturbances(of: kind, at: peripheral) { key in
+        let found = plan.disturbances(
+            of: kind, at: peripheral, isFrom: { central in isEvent(at: place, of: central) }
+        ) { key in
             guard let peripheral, let handle else { return false }
             return peripherals[peripheral]?.attributes.handle(of: key) == handle
         }
@@ -119,6 +121,13 @@ extension SimulatedRadio {
         faultsChanged()
         if isTracing { for disturbance in found { trace(disturbance, of: kind, at: peripheral, handle: handle) } }
         return found
+    }
+
+    /// Whether an event is one of a central, or of one of those that use its link.
+    private func isEvent(at place: Place, of central: DeviceID) -> Bool {
+        if let port = place.port { return Self.central(port) == central }
+        guard let link = place.link, let device = place.peripheral.flatMap({ peripherals[$0] }) else { return false }
+        return uses(of: link, device).contains { Self.central($0.port) == central }
     }
 
     /// Returns where an event of a central happens.
@@ -151,7 +160,7 @@ extension SimulatedRadio {
         try checkAdapter(for: kind, at: place)
         // The first wait begins in the same step in which it is decided.
         return try await endure(
-            begin(disturbances(of: kind, at: place.peripheral, handle: handle)[...], of: kind, at: place))
+            begin(disturbances(of: kind, at: place, handle: handle)[...], of: kind, at: place))
     }
 
     /// Throws if an event needs an adapter, and that is not ready.
@@ -175,7 +184,7 @@ extension SimulatedRadio {
     func admitCommand(
         at place: Place, handle: UInt16
     ) async throws(BLEError) -> (arrives: Bool, losesLink: Bool) {
-        let disturbances = disturbances(of: .write, at: place.peripheral, handle: handle)
+        let disturbances = disturbances(of: .write, at: place, handle: handle)
         let end = disturbances.firstIndex { if case .fail = $0.effect { true } else { $0.isLoss } }
         let losesLink = try await endure(
             begin(disturbances[..<(end ?? disturbances.endIndex)], of: .write, at: place))

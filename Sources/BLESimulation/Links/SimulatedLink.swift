@@ -27,6 +27,10 @@ final class SharedLink {
     var isSending = false
     /// The confirmations of indications that were lost.
     var unanswered: [Outcome<Void>] = []
+    /// Whether the central has yet to confirm an indication for whose confirmation no handler waits.
+    var isUnconfirmed = false
+    /// The indications that wait for that confirmation.
+    var indications = Fifo<WaitingIndication>()
     /// The running handlers of writes without response, which go on when their central leaves the link to others.
     var commands: [Int: Task<Void, Never>] = [:]
     /// The channels for writes, by their numbers.
@@ -89,6 +93,18 @@ final class SimulatedWriter {
     init(_ handle: UInt16, port: Int, channel: SimulatedSink) {
         (self.handle, self.port, self.channel) = (handle, port, channel)
     }
+}
+
+/// An indication that is not sent before the central has confirmed an earlier one.
+struct WaitingIndication {
+    let value: [UInt8]
+    let handle: UInt16
+    /// The identity of the characteristic that sends it.
+    let characteristic: Int
+    /// Delivered when it has arrived. Nil if no handler waits for its confirmation.
+    let arrival: Outcome<Void>?
+    /// Delivered when it is on its way. Nil if nobody waits for that.
+    let departure: Outcome<Void>?
 }
 
 /// A value on its way over a link, behind one that is disturbed or waits.

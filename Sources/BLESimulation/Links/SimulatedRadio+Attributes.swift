@@ -93,6 +93,10 @@ extension SimulatedRadio {
             link: link.shared.served, clock: clock)
     }
 
+    /// The maximum length of an attribute's value (Core Specification 5.4, volume 3, part F, section 3.2.9). A
+    /// peripheral refuses a longer one. A central of `BLE` does not send it; other clients of a fake bluetoothd can.
+    private static let maximumLength = 512
+
     /// - Parameter losesLink: whether the link is lost after a write without response has been carried out.
     func write(
         _ value: [UInt8], to attribute: AttributeID, type: WriteType, offset: Int, _ port: Int, losesLink: Bool = false
@@ -111,6 +115,12 @@ extension SimulatedRadio {
         let definition = try self.characteristic(attribute.handle, device, link).definition
         guard definition.uuid == characteristic.definition.uuid else { throw BLEError(.invalidHandle) }
         guard link.shared.writer(to: attribute.handle) == nil else { throw Self.writeAcquired }
+        guard offset <= Self.maximumLength else { throw BLEError(.invalidOffset) }
+        guard offset + value.count <= Self.maximumLength else {
+            // A command has no answer.
+            if type == .withoutResponse { return }
+            throw BLEError(ATTError.invalidAttributeValueLength)
+        }
         if type == .withoutResponse {
             return command(value, to: attribute, definition, request, device, link.shared, losesLink: losesLink)
         }
@@ -199,6 +209,7 @@ extension SimulatedRadio {
     func writeDescriptor(_ value: [UInt8], to descriptor: AttributeID, _ port: Int) async throws(BLEError) {
         let (device, link) = try linked(descriptor.peripheral, port)
         guard let found = device.attributes.descriptors[descriptor.handle] else { throw BLEError(.invalidHandle) }
+        guard value.count <= Self.maximumLength else { throw BLEError(ATTError.invalidAttributeValueLength) }
         if let handler = found.definition.onWrite {
             let request = request(device, link, writeType: .withResponse)
             return try await operate(device, link) { () throws(ATTError) in try await handler(value, request) }

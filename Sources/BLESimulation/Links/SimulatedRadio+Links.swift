@@ -43,7 +43,8 @@ extension SimulatedRadio {
         if join(device, as: name, port) { return true }
         let record = device.records[adapter(of: port)] ?? SimulatedRecord()
         guard device.hasRoom, device.isAdvertising, device.acceptsLinks,
-            reaches(device, as: name, on: adapter(of: port)), device.air.loss < 1,
+            reaches(device, as: name, on: adapter(of: port)), device.isInRange(of: adapter(of: port)),
+            device.air.loss < 1,
             !record.isBlocked, device.definition.advertisement.isConnectable != false
         else {
             return false
@@ -229,6 +230,11 @@ extension SimulatedRadio {
             }
             for arrival in shared.unanswered { arrival.deliver(.failure(error)) }
             shared.unanswered = []
+            while let next = shared.indications.popFirst() {
+                traceLoss(of: next.value, next.handle, id)
+                next.arrival?.deliver(.failure(error))
+                next.departure?.deliver(.failure(error))
+            }
         }
         let subscriptions = link.subscriptions.sorted { $0.key < $1.key }
         link.subscriptions = [:]

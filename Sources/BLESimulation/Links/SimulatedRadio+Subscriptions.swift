@@ -131,9 +131,13 @@ extension SimulatedRadio {
     }
 
     /// Delivers a value from a subscription's handler, unless the subscription has ended.
-    private func notify(_ value: [UInt8], _ handle: UInt16, _ number: Int, _ id: Peripheral.ID) {
+    private func notify(_ value: [UInt8], _ handle: UInt16, _ number: Int, _ id: Peripheral.ID) async {
         guard let device = peripherals[id], let shared = subscribed(handle, number, id).first?.shared else { return }
-        notify(value, handle, device, over: shared)
+        guard shared.isUnconfirmed else { return notify(value, handle, device, over: shared) }
+        // As with the sockets of bluetoothd, a handler does not send faster than the central confirms.
+        let departure = Outcome<Void>()
+        notify(value, handle, device, over: shared, departure)
+        try? await departure.wait()
     }
 
     func unsubscribe(_ attribute: AttributeID, _ port: Int) {

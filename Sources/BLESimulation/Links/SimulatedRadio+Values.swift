@@ -39,8 +39,13 @@ extension SimulatedRadio {
     }
 
     /// Notifies a value over one link.
-    func notify(_ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink) {
-        send(value, handle, device, store(value, handle, device), over: link)
+    ///
+    /// - Parameter departure: delivered when an indication is on its way that waits for an earlier confirmation.
+    func notify(
+        _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, over link: SharedLink,
+        _ departure: Outcome<Void>? = nil
+    ) {
+        send(value, handle, device, store(value, handle, device), over: link, nil, departure)
     }
 
     /// Sets the value of a characteristic, and returns how it is sent.
@@ -53,20 +58,33 @@ extension SimulatedRadio {
     /// Sends a value over a link, if any of the centrals that use it is subscribed. They get it together: over the air,
     /// there is one.
     ///
-    /// - Parameter arrival: delivered when an indication has arrived.
+    /// - Parameters:
+    ///   - arrival: delivered when an indication has arrived.
+    ///   - departure: delivered when an indication is on its way, or has none.
     func send(
         _ value: [UInt8], _ handle: UInt16, _ device: SimulatedDevice, _ kind: SimulatedEvent.Kind,
-        over link: SharedLink, _ arrival: Outcome<Void>? = nil
+        over link: SharedLink, _ arrival: Outcome<Void>? = nil, _ departure: Outcome<Void>? = nil
     ) {
         guard hasSubscriber(handle, device, over: link) else {
             arrival?.deliver(.success(()))
+            departure?.deliver(.success(()))
             return
         }
-        let disturbances = faults.isEmpty ? [] : disturbances(of: kind, at: device.id, handle: handle)
+        if kind == .indicate, link.isUnconfirmed,
+            let identity = device.attributes.characteristics[handle]?.identity
+        {
+            link.indications.append(
+                WaitingIndication(
+                    value: value, handle: handle, characteristic: identity, arrival: arrival, departure: departure))
+            return
+        }
+        departure?.deliver(.success(()))
+        let disturbances =
+            faults.isEmpty ? [] : disturbances(of: kind, at: Place(peripheral: device.id, link: link), handle: handle)
         if disturbances.first?.isLoss == true { return lose(value, handle, device, over: link, arrival) }
         guard !disturbances.isEmpty || link.isSending || waits(device, link) else {
             deliver(value, handle, device, over: link)
-            arrival?.deliver(.success(()))
+            if let arrival { arrival.deliver(.success(())) } else if kind == .indicate { confirm(handle, device, link) }
             return
         }
         guard let identity = device.attributes.characteristics[handle]?.identity else {
@@ -142,7 +160,11 @@ extension SimulatedRadio {
                         // The confirmation is lost, too.
                         throw Self.linkLost
                     }
-                    next.arrival?.deliver(.success(()))
+                    if let arrival = next.arrival {
+                        arrival.deliver(.success(()))
+                    } else if next.kind == .indicate {
+                        confirm(next.handle, device, link)
+                    }
                 }
             } catch {
                 if !hasArrived { traceLoss(of: next.value, next.handle, device.id) }
@@ -150,5 +172,57 @@ extension SimulatedRadio {
             }
         }
         link.isSending = false
+    }
+
+    // MARK: Confirmations
+
+    /// How long a central may take to confirm an indication before the link ends: the Attribute Protocol's time limit
+    /// (Core Specification, volume 3, part F, section 3.3.3).
+    private static let confirmationLimit = Duration.seconds(30)
+
+    /// Has the central confirm an indication for whose confirmation no handler waits: at once, unless a fault disturbs
+    /// it. The next indication waits for that, as a link carries one at a time.
+    private func confirm(_ handle: UInt16, _ device: SimulatedDevice, _ link: SharedLink) {
+        guard !faults.isEmpty, link.served.isUp else { return }
+        let disturbances = disturbances(
+            of: .confirm, at: Place(peripheral: device.id, link: link), handle: handle)
+        guard !disturbances.isEmpty, link.served.isUp else { return }
+        link.isUnconfirmed = true
+        Task.immediate { await self.confirm(after: disturbances, device, link) }
+    }
+
+    private func confirm(
+        after disturbances: [FaultPlan.Disturbance], _ device: SimulatedDevice, _ link: SharedLink
+    ) async {
+        let (central, served, id) = (link.central, link.served, device.id)
+        let limit = Task.after(Self.confirmationLimit, clock: clock, on: self, executor: tasks) {
+            $0.loseLink(of: central, over: served, at: id)
+        }
+        defer { limit.cancel() }
+        let place = Place(peripheral: id, link: link)
+        // There is no answer that could tell of a failure: the confirmation is lost.
+        let end = disturbances.firstIndex { if case .fail = $0.effect { true } else { $0.isLoss } }
+        do throws(BLEError) {
+            let losesLink = try await endure(
+                begin(disturbances[..<(end ?? disturbances.endIndex)], of: .confirm, at: place))
+            if end != nil {
+                let lost = Outcome<Void>()
+                link.unanswered.append(lost)
+                try await lost.wait()
+            }
+            if losesLink { loseLink(at: place) }
+        } catch {
+            // The link has ended, and what has waited with it.
+        }
+        guard link.served.isUp else { return }
+        link.isUnconfirmed = false
+        while !link.isUnconfirmed, link.served.isUp, let next = link.indications.popFirst() {
+            guard device.attributes.characteristics[next.handle]?.identity == next.characteristic else {
+                next.arrival?.deliver(.failure(Self.servicesChanged))
+                next.departure?.deliver(.success(()))
+                continue
+            }
+            send(next.value, next.handle, device, .indicate, over: link, next.arrival, next.departure)
+        }
     }
 }

@@ -191,4 +191,7 @@ extension SimulatedRadio {
         for beacon in PeripheralDefinition.beacons { _ = await radio.add(beacon) }
         return radio
     }
+
+    /// The number of peripherals of ``demonstration(logger:)``.
+    package static let demonstrationCount = 6 + PeripheralDefinition.beacons.count
 }

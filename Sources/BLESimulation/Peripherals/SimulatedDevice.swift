@@ -28,6 +28,9 @@ final class SimulatedDevice {
     private(set) var advertisement: Advertisement
     /// What is between it and the centrals.
     var air = SimulatedAir()
+    /// The strength at which single adapters hear it, in dBm; nil if it is out of their range. Others hear the strength
+    /// of its advertisement.
+    var strengths: [String: Int?] = [:]
     /// Changes the address from time to time.
     var rotation: Task<Void, Never>?
     /// A kind of what a test plays.
@@ -102,6 +105,12 @@ final class SimulatedDevice {
         attributes = SimulatedAttributes(definition.services)
         advertisement = Self.advertisement(of: definition)
         advertisingInterval = max(definition.advertisingInterval, .microseconds(625))
+    }
+
+    /// Whether it is in the range of an adapter.
+    func isInRange(of adapter: String) -> Bool {
+        guard !strengths.isEmpty, let strength = strengths[adapter] else { return true }
+        return strength != nil
     }
 
     deinit { endScripts() }

@@ -72,6 +72,14 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.setSignalStrength(strength, id)
     }
 
+    /// Sets the strength at which an adapter hears the peripheral's advertisements, in dBm, whatever the others hear.
+    /// Nil puts the peripheral out of that adapter's range, which ends its link.
+    ///
+    /// - Parameter adapter: its id, such as `hci1`; see ``SimulatedRadio/addAdapter(_:)``.
+    public func setStrength(_ strength: Int?, adapter: String) async {
+        await radio.setStrength(strength, id, adapter: adapter)
+    }
+
     /// Sets the strength of the advertisements and the links over time: in seconds from now, and in dBm.
     ///
     /// ```swift

@@ -77,10 +77,10 @@ extension SimulatedRadio {
         // The one that is held up is the next.
         if device.isAdvertisementHeld || device.losesAdvertisement() { return }
         guard !faults.isEmpty else { return deliver(device) }
-        let disturbances = disturbances(of: .advertisement, at: device.id)
+        let place = Place(peripheral: device.id)
+        let disturbances = disturbances(of: .advertisement, at: place)
         if disturbances.first?.isLoss == true { return }
         guard !disturbances.isEmpty else { return deliver(device) }
-        let place = Place(peripheral: device.id)
         guard let course = try? begin(disturbances.prefix { !$0.isLoss }, of: .advertisement, at: place) else { return }
         device.isAdvertisementHeld = true
         Task.immediate { await self.advertise(device, course, disturbances) }
@@ -99,7 +99,9 @@ extension SimulatedRadio {
 
     private func deliver(_ device: SimulatedDevice) {
         for port in scanners {
-            guard let filter = port.filter, device.isHeard(on: filter.transport) else { continue }
+            guard let filter = port.filter, device.isHeard(on: filter.transport),
+                device.isInRange(of: port.adapter)
+            else { continue }
             let name = name(of: device, on: port.adapter)
             var advertisement = content(of: device, on: port.adapter, isActive: !filter.isPassive)
             // A change copies the content.

@@ -61,6 +61,7 @@ import Testing
         ("Codes of recordings", ["Sources/BLERecording/Recorder/BLEError+Recording.swift"]),
         ("Codes of messages and devices", ["Sources/BLEFeatures/Messages/BLEError+Features.swift"]),
         ("Codes of firmware updates", ["Sources/BLEFirmware/Errors/BLEError+Firmware.swift"]),
+        ("Codes of transfers", ["Sources/BLETransfers/Errors/BLEError+Transfers.swift"]),
     ]
 
     /// With `BLE_WRITE_DOCS=1`, writes the tables.
@@ -326,8 +327,11 @@ struct ErrorPage {
     /// The rows of all codes.
     var codes: [[String]] {
         get throws {
-            try ["Codes", "Codes of recordings", "Codes of messages and devices", "Codes of firmware updates"]
-                .flatMap { try rows($0) }
+            try [
+                "Codes", "Codes of recordings", "Codes of messages and devices", "Codes of firmware updates",
+                "Codes of transfers",
+            ]
+            .flatMap { try rows($0) }
         }
     }
 

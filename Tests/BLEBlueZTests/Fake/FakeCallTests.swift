@@ -135,6 +135,92 @@ struct FakeCallTests {
         await central.shutDown()
     }
 
+    // MARK: More than an attribute's 512 bytes
+
+    /// A world with two peripherals that record what is written, one with short packets, each with its path.
+    private static func recorders() async throws -> (
+        world: BlueZWorld, central: Central, program: BusSession, paths: [String], received: [SharedValue<[[UInt8]]>]
+    ) {
+        let world = try await BlueZWorld()
+        let central = try await world.makeCentral()
+        let program = try await world.makeSession()
+        let received = [SharedValue<[[UInt8]]>([]), SharedValue<[[UInt8]]>([])]
+        var paths: [String] = []
+        for (log, mtu) in zip(received, [517, 100]) {
+            let uuid = BluetoothUUID(0xFFE1 + UInt32(paths.count))
+            let definition = PeripheralDefinition(
+                advertisement: Advertisement(localName: "Recorder"),
+                services: [
+                    ServiceDefinition(
+                        BluetoothUUID(0xFFE0),
+                        characteristics: [
+                            CharacteristicDefinition(
+                                uuid, [.write, .writeWithoutResponse],
+                                onWrite: { value, _ in log.change { $0.append(value) } })
+                        ])
+                ], maximumATTMTU: mtu)
+            let remote = try await central.find(await world.radio.add(definition).id)
+            try await remote.connect()
+            _ = try await remote.services()
+            paths.append(
+                try await program.path("org.bluez.GattCharacteristic1", ["UUID": .string(uuid.fullDescription)]))
+        }
+        return (world, central, program, paths, received)
+    }
+
+    @Test func `WriteValue leaves what is longer than an attribute to the peripheral, which refuses it`() async throws {
+        let (world, central, program, paths, received) = try await Self.recorders()
+        func write(_ count: Int, _ type: String, _ path: String) async -> String? {
+            do throws(DBusError) {
+                try await program.callBlueZ(
+                    path, "org.bluez.GattCharacteristic1", "WriteValue",
+                    .bytes([UInt8](repeating: 7, count: count)), .options(["type": .string(type)]))
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+        for (path, received) in zip(paths, received) {
+            #expect(await write(512, "request", path) == nil)
+            for count in [513, 600, 60_000] {
+                #expect(await write(count, "request", path)?.contains("Invalid Length") == true, "\(count)")
+            }
+            #expect(await write(600, "command", path)?.contains("Failed to initiate write") == true)
+            #expect(await write(65_536, "request", path)?.contains("Failed to initiate write") == true)
+            // The daemon keeps 16 bits of the length.
+            #expect(await write(65_536 + 5, "request", path) == nil)
+            #expect(received.value.map(\.count) == [512, 5])
+        }
+        // A command that fits a packet has no answer, and the peripheral ignores it.
+        #expect(await write(514, "command", paths[0]) == nil)
+        #expect(await write(1, "command", paths[0]) == nil)
+        try await received[0].until { $0.map(\.count) == [512, 5, 1] }
+        await program.close()
+        await central.shutDown()
+        await world.daemon.kill()
+    }
+
+    @Test func `of a longer packet of a socket, 512 bytes are written, or none if the link's packets are shorter`()
+        async throws
+    {
+        let (world, central, program, paths, received) = try await Self.recorders()
+        for (path, (received, counts)) in zip(paths, zip(received, [[512, 512, 1], [97, 1]])) {
+            let reply = try await program.callBlueZ(
+                path, "org.bluez.GattCharacteristic1", "AcquireWrite", .options([:]))
+            let socket = PacketSocket(try #require(reply.descriptors.first), on: program.loop)
+            program.loop.perform { socket.open(onPacket: nil, onEnd: {}) }
+            for count in [600, 512, 97, 1] where count != 97 || counts.contains(97) {
+                #expect(try socket.send([UInt8](repeating: 7, count: count)))
+            }
+            try await received.until { $0.last?.count == 1 }
+            #expect(received.value.map(\.count) == counts)
+            program.loop.perform { socket.close() }
+        }
+        await program.close()
+        await central.shutDown()
+        await world.daemon.kill()
+    }
+
     // MARK: Refusals
 
     private struct Refused {

@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import BLETestSupport
 import BlueZTestSupport
 import Testing

@@ -49,9 +49,9 @@ struct MaintainCommandTests {
         let result = try await tool.run { program in
             try await program.errors.until("waiting for Bluetooth")
             try await world.daemon.start()
-            await until { await world.daemon.calls["GetManagedObjects"] ?? 0 > 0 }
+            try await program.until { await world.daemon.calls["GetManagedObjects"] ?? 0 > 0 }
             await world.daemon.setPresent(true)
-            await until { await world.daemon.isDiscovering }
+            try await program.until { await world.daemon.isDiscovering }
             await strap.setAdvertising(true)
         }
         #expect(result.status == 0)
@@ -62,9 +62,9 @@ struct MaintainCommandTests {
         let strap = await world.radio.add(.heartRateStrap())
         let tool = world.ble("connect", "Simulated", "--maintain", "--json")
         let result = try await tool.afterFirstLine { program in
-            await until { await strap.isConnected }
+            try await program.until { await strap.isConnected }
             await strap.dropLink()
-            await until { await strap.isConnected }
+            try await program.until { await strap.isConnected }
             program.send(.interrupt)
         }
         #expect(result.status == 130)
@@ -81,8 +81,8 @@ struct MaintainCommandTests {
 
     @Test func `connect without --maintain ends with the link`() async throws {
         let strap = await world.radio.add(.heartRateStrap())
-        let result = try await world.ble("connect", "Simulated").afterFirstLine { _ in
-            await until { await strap.isConnected }
+        let result = try await world.ble("connect", "Simulated").afterFirstLine { program in
+            try await program.until { await strap.isConnected }
             // Its link may still be on its way.
             await strap.dropLink()
         }

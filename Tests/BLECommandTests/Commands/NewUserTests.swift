@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -22,15 +23,50 @@ struct NewUserTests {
         #expect(result.output == "07  7 %\n")
     }
 
-    @Test func `the error for a misspelled name suggests the nearest one`() async throws {
+    @Test func `while it still looks, a similar name is told`() async throws {
         let world = try await world(.battery(name: "Kitchen Sensor"))
-        let tool = world.ble("read", "Kitchne", "battery-level", timeout: 1.5, time: .virtual)
+        let tool = world.ble("read", "Kitchne", "battery-level", "-vv", timeout: 86_400, time: .virtual)
         let result = try await tool.run { program in
-            try await program.errors.until("Looking for")
-            try await program.pass(.seconds(1.5))
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await program.errors.until("did you mean \"Kitchen Sensor\"? Still looking") }
+                group.addTask {
+                    // What was received is considered after the next second.
+                    try await program.errors.until("advertisement received")
+                    while !Task.isCancelled {
+                        try await program.pass(.seconds(1))
+                        await Task.yield()
+                    }
+                }
+                try await group.next()
+                group.cancelAll()
+            }
+            program.send(.interrupt)
         }
-        #expect(result.status == 12)
-        #expect(result.errors.contains("Did you mean \"Kitchen Sensor\"?"))
+        #expect(result.status == 130)
+    }
+
+    @Test func `the simulation is searched only until everything in it was heard`() async throws {
+        // The tool's clock stands still: no time limit ends it.
+        let lamp = try await Tool(["read", "lamp", "ff01", "--backend", "simulated"], time: .virtual).run()
+        #expect(lamp.status == 0, "\(lamp.errors)")
+        #expect(lamp.errors.contains("\"lamp\" is taken for Simulated Lamp ("))
+        let other = try await Tool(["read", "Limp", "ff01", "--backend", "simulated"], time: .virtual).run()
+        #expect(other.status == 12)
+        #expect(other.errors.contains("Did you mean \"Simulated Lamp\"?"), "\(other.errors)")
+        let written = try await Tool(["write", "lamp", "ff01", "01", "--backend", "simulated"], time: .virtual).run()
+        #expect(written.status == 12)
+        #expect(written.errors.contains("Did you mean \"Simulated Lamp\"?"), "\(written.errors)")
+        let radio = await SimulatedRadio.demonstration()
+        let central = try await Central(backend: .simulated(radio), configuration: .quiet())
+        var found: Set<Peripheral.ID> = []
+        for try await event in central.discoveryEvents(staleAfter: nil) {
+            if case .found(let discovery) = event { found.insert(discovery.id) }
+            if found.count == SimulatedRadio.demonstrationCount { break }
+        }
+        await central.shutDown()
+    }
+
+    @Test func `the error for a misspelled name of an attribute or a command suggests the nearest one`() async throws {
         let characteristic = try await Tool.run("read", "Kitchen", "batery-level")
         #expect(characteristic.status == 64)
         #expect(characteristic.errors.contains("Did you mean battery-level?"))
@@ -77,7 +113,7 @@ struct NewUserTests {
         #expect(try await world.ble("read", "Thing", "@" + digits(descriptors[1])).run().output == "09\n")
         #expect(try await world.ble("read", "Thing", "0x" + digits(characteristic)).run().output == "01\n")
         #expect(try await world.ble("write", "Thing", "@" + digits(descriptors[1]), "0a").run().status == 0)
-        #expect(try await world.ble("write", "Thing", "ff01/ff05", "0b0c").run().output == "wrote 2 bytes\n")
+        #expect(try await world.ble("write", "Thing", "ff01/ff05", "0b0c").run().output == "wrote 2 bytes: 0b0c\n")
         #expect(try await world.ble("read", "Thing", "ff01/ff05").run().output == "0b0c\n")
         #expect(try await world.ble("read", "Thing", "@1234").run().status == 16)
         #expect(try await world.ble("read", "Thing", "ff01/2902").run().status == 16)

@@ -85,7 +85,7 @@ struct PairCommandTests {
         let (silent, lock) = try await makeWorld(.unanswered)
         let tool = silent.ble("pair", "Lock", "--pairing-timeout", "1.25", time: .virtual)
         let result = try await tool.run { program in
-            await until { await lock.isPairing }
+            try await program.until { await lock.isPairing }
             try await program.pass(.seconds(1.25))
         }
         #expect(result.status == 124)
@@ -96,7 +96,7 @@ struct PairCommandTests {
         let (world, lock) = try await makeWorld(.unanswered)
         let tool = world.ble("pair", "Lock")
         let result = try await tool.run { program in
-            await until { await lock.isPairing }
+            try await program.until { await lock.isPairing }
             program.send(.interrupt)
         }
         #expect(result.status == 130)

@@ -95,6 +95,74 @@ struct ProfileFailureTests {
         #expect([14, 15].contains(result.status))
     }
 
+    private static let silent = BluetoothUUID(0xFF00)
+
+    /// A peripheral whose characteristic notifies the given values, and then no more.
+    private static func quiet(_ values: [UInt8]...) -> PeripheralDefinition {
+        peripheral(
+            "Quiet",
+            ServiceDefinition(
+                silent,
+                characteristics: [
+                    CharacteristicDefinition(BluetoothUUID(0xFF01), .read, value: [0]),
+                    CharacteristicDefinition(
+                        BluetoothUUID(0xFF02), .notify, onSubscribe: { for value in values { await $0.notify(value) } }),
+                ]))
+    }
+
+    @Test(arguments: [["profile", "ff00", "Quiet"], ["notify", "Quiet", "ff02"]])
+    func `a number of values that never come is not waited for without end`(_ command: [String]) async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(Self.quiet([1]))
+        let tool = world.ble(command + ["--count", "2"], timeout: 1.25, time: .virtual)
+        let result = try await tool.run { program in
+            try await program.output.until("01\n")
+            // That in which the value came, and the next one.
+            try await program.pass(.seconds(1.25))
+            try await program.pass(.seconds(1.25))
+        }
+        #expect(result.status == 124)
+        #expect(result.errors.contains("no value came for 1.25 seconds; 1 of 2 were received"), "\(result.errors)")
+        #expect(result.errors.contains("--duration"))
+    }
+
+    @Test(arguments: [["profile", "ff00", "Quiet"], ["notify", "Quiet", "ff02"]])
+    func `a duration ends it when nothing comes`(_ command: [String]) async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(Self.quiet([1]))
+        let tool = world.ble(command + ["--count", "2", "--duration", "2.75"], timeout: 100, time: .virtual)
+        let result = try await tool.run { program in
+            try await program.output.until("01\n")
+            try await program.pass(.seconds(2.75))
+        }
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
+    @Test func `a duration ends it while it looks for the peripheral, and while it connects`() async throws {
+        let world = try await BlueZWorld()
+        func passWhileScanning(_ program: RunningProgram) async throws {
+            await world.daemon.untilHung()
+            await world.daemon.release()
+            try await program.pass(.seconds(2.75))
+        }
+        await world.daemon.hang("StartDiscovery")
+        let absent = world.ble("profile", "ff00", "Quiet", "--duration", "2.75", timeout: 100, time: .virtual)
+        #expect(try await absent.run { try await passWhileScanning($0) }.status == 0)
+        await world.daemon.hang("StartDiscovery")
+        let away = world.ble(
+            "profile", "ff00", "C0:00:00:00:00:01", "--maintain", "--duration", "2.75", timeout: 100, time: .virtual)
+        #expect(try await away.run { try await passWhileScanning($0) }.status == 0)
+        _ = await world.radio.add(Self.quiet())
+        await world.daemon.hang("Connect")
+        let hung = world.ble("profile", "ff00", "Quiet", "--duration", "2.75", timeout: 100, time: .virtual)
+        let result = try await hung.run { program in
+            await world.daemon.untilHung()
+            try await program.pass(.seconds(2.75))
+        }
+        #expect(result.status == 0, "\(result.errors)")
+        await world.daemon.release()
+    }
+
     @Test func `where nothing is notified the rounds are counted`() async throws {
         let world = try await BlueZWorld()
         // It can notify, but never does.

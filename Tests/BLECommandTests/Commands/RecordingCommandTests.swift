@@ -23,6 +23,19 @@ final class RecordingCommandTests {
         return try Recording(lines: Data(contentsOf: URL(filePath: path(name))))
     }
 
+    @Test func `that the recording could not be written is said although a duration has ended the command`()
+        async throws
+    {
+        let tool = Tool(
+            [
+                "notify", "Simulated Strap", "2a37", "--duration", "2.75", "--backend", "simulated", "--record",
+                "/dev/full",
+            ], time: .virtual)
+        let result = try await tool.run { try await $0.pass(.seconds(2.75)) }
+        #expect(result.status == 74)
+        #expect(result.errors.contains("cannot be written"), "\(result.errors)")
+    }
+
     @Test func `a command is recorded, on bluetoothd as in the simulation`() async throws {
         let simulated = try await record("a", "read", "Simulated Strap", "battery-level")
         #expect(simulated.header.stack == "SimulatedBackend")

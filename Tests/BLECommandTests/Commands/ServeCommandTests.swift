@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEDefinitions
 import BLEProfiles
 import BLESimulation
 import BLETestSupport

@@ -102,13 +102,13 @@ struct UpdateCommandTests {
         #expect(wrong.errors.contains("the firmware image is not valid"))
         let missing = try await world.ble("update", "Lamp", path + ".missing").run()
         #expect(missing.status == 64)
-        #expect(missing.errors.contains("is not a readable file"))
+        #expect(missing.errors.contains("cannot be read"))
         #expect(try await world.ble("update", "Lamp", "--upload-only").run().status == 64)
         #expect(await storage.contents.secondary == nil)
     }
 
     @Test func `a meter shows how far it is, how fast, and how long it takes`() {
-        var meter = TransferMeter(total: 500_000)
+        var meter = TransferMeter("Uploading", total: 500_000)
         meter.take(100_000, at: .seconds(2))
         #expect(meter.line == "Uploading [####................] 20 % of 500 kB")
         meter.take(260_000, at: .seconds(12))

@@ -75,6 +75,34 @@ struct ValueCommandTests {
         #expect((object["error"] as? String)?.hasPrefix("Humidity is truncated") == true)
     }
 
+    @Test func `a value that is not the expected one is a record`() async throws {
+        let world = try await world()
+        let other = try await world.ble("expect", "Sensor", "temperature", "21.38 °C", "--json").run()
+        #expect(other.status == 1)
+        let record = try #require(try other.objects.first)
+        #expect(record["isMet"] as? Bool == false)
+        #expect(record["decoded"] as? String == "21.37 °C")
+        #expect(record["expected"] as? String == "21.38 °C")
+        #expect(record["value"] as? String == "5908")
+        let text = try await world.ble("expect", "Sensor", "temperature", "21.38 °C").run()
+        #expect(text.output == "")
+        let met = try await world.ble("expect", "Sensor", "temperature", "21.37 °C", "--json").run()
+        #expect(try met.objects.map { $0["isMet"] as? Bool } == [true])
+        // It can only be subscribed to, and sends another value.
+        let silent = try await world.ble(
+            "expect", "Sensor", "heart-rate-measurement", "heart-rate=73", "--within", "0.5", "--json"
+        ).run()
+        #expect(silent.status == 1, "\(silent.errors)")
+        #expect(try silent.objects.map { $0["isMet"] as? Bool } == [false])
+    }
+
+    @Test func `a value that does not notify is read, also within a time`() async throws {
+        let world = try await world()
+        #expect(try await world.ble("expect", "Sensor", "temperature", "21.37 °C", "--within", "60").run().status == 0)
+        let other = try await world.ble("expect", "Sensor", "temperature", "21.38 °C", "--within", "60").run()
+        #expect(other.status == 17, "\(other.errors)")
+    }
+
     @Test func `a guess is asked for, and marked`() async throws {
         let world = try await world()
         #expect(

@@ -1,3 +1,4 @@
+import BLEDefinitions
 import BLESimulation
 import Testing
 

@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import BLESimulation
 import Foundation
 import Testing

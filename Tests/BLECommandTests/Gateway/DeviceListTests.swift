@@ -26,6 +26,24 @@ struct DeviceListTests {
         #expect(entry("C4:00:00:00:00:01", Advertisement(localName: "Bett", addressType: random)) == nil)
     }
 
+    @Test func `a peripheral has the entry of its whole name, or of the longest beginning`() {
+        let list = DeviceList([
+            ListedDevice(key: "polar", match: .namePrefix("Polar")),
+            ListedDevice(key: "one", match: .name("Polar H10 7")),
+            ListedDevice(key: "h10", match: .namePrefix("Polar H10")), ListedDevice(key: "tags", match: .company(1)),
+        ])
+        func entry(_ name: String) -> String? {
+            let advertisement = Advertisement(localName: name, manufacturerData: [1: []], addressType: .public)
+            return list.entry(of: Peripheral.ID(rawValue: "04:00:00:00:00:01"), advertisement)?.key
+        }
+        #expect(entry("Polar H10 7") == "one")
+        #expect(entry("Polar H10 8") == "h10")
+        #expect(entry("Polar H10") == "h10")
+        #expect(entry("Polar OH1") == "polar")
+        #expect(entry("Pola") == "tags")
+        #expect(entry("") == "tags")
+    }
+
     @Test(arguments: ["48:00:00:00:00:02", "7F:00:00:00:00:02", "00:00:00:00:00:02", "BF:00:00:00:00:02"])
     func `a peripheral whose address changes is not a device`(address: String) {
         #expect(entry(address, Advertisement(manufacturerData: [0x0499: []], addressType: .random)) == nil)

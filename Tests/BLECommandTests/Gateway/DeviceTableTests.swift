@@ -148,6 +148,23 @@ struct DeviceTableTests {
         #expect(announcements == 2)
     }
 
+    @Test mutating func `a device whose link came first has the name that it advertised right afterwards`() throws {
+        let entry = ListedDevice(key: "strap", match: .address(id))
+        let first = table.setConnected(true, id, entry, at: .zero)
+        #expect(first.contains { $0.topic == Self.discovery && $0.payload.contains(id.rawValue) })
+        #expect(table.isUnnamed("c47c8d000001"))
+        let heard = table.hear(id, entry, Advertisement(localName: "Polar H10"), at: .seconds(0.1))
+        // Home Assistant ignores an announcement that comes too soon.
+        #expect(!heard.contains { $0.topic == Self.discovery })
+        let later = table.pass(to: .seconds(5))
+        #expect(later.contains { $0.topic == Self.discovery && $0.payload.contains("Polar H10") })
+        #expect(!table.isUnnamed("c47c8d000001"))
+        // Another name waits until a minute after the announcement, also if it is not advertised again.
+        _ = table.hear(id, entry, Advertisement(localName: "Strap"), at: .seconds(7))
+        #expect(!table.pass(to: .seconds(64)).contains { $0.topic == Self.discovery })
+        #expect(table.pass(to: .seconds(65)).contains { $0.topic == Self.discovery && $0.payload.contains("Strap") })
+    }
+
     @Test mutating func `attempts to connect that fail do not keep a device available`() throws {
         _ = table.setConnected(true, id, entry, at: .zero)
         _ = table.setConnected(false, id, entry, at: .seconds(10))
@@ -173,6 +190,25 @@ struct DeviceTableTests {
             _ = table.hear(id, entry, Advertisement(), at: .zero)
         }
         #expect(table.count == 64)
+        #expect(table.notes(at: .seconds(1)).count { $0.hasPrefix("freezer: has 64 peripherals") } == 1)
+        _ = hear(Advertisement(), at: 2)
+        #expect(table.notes(at: .seconds(3)) == [])
+    }
+
+    @Test mutating func `of an entry without a place, the device that is silent for longest makes room`() throws {
+        for number in 0..<64 {
+            let id = Peripheral.ID(rawValue: "C4:7C:8D:00:01:\(number + 10)")
+            _ = table.hear(id, entry, Advertisement(), at: .seconds(number))
+        }
+        #expect(hear(Advertisement(), at: 63) == [])
+        _ = table.pass(to: .seconds(310))
+        let messages = hear(Advertisement(), at: 311)
+        let removed = messages.filter { $0.topic.contains("c47c8d000110") }
+        #expect(removed.count == 5 && removed.allSatisfy { $0.payload.isEmpty })
+        #expect(messages.first { $0.topic == Self.availability }?.payload == "online")
+        #expect(table.count == 64)
+        #expect(table.entry(of: "C4:7C:8D:00:01:10") == nil)
+        #expect(table.entry(of: id)?.key == "freezer")
     }
 
     // MARK: Private addresses

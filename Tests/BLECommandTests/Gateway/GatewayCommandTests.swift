@@ -1,3 +1,5 @@
+import BLEDefinitions
+
 #if Gateway
     import BLE
     import BLEBTHome
@@ -313,9 +315,10 @@
                     #expect(try await get("/metrics").contains("ble_gateway_devices 1"))
                     // It is written within a second.
                     var history = ""
-                    while !history.contains("-18.5]") {
+                    try await gateway.until {
                         history = try await get("/history?device=c47c8d000001&field=temperature&hours=1")
                         #expect(history.contains("200 OK"), "\(history)")
+                        return history.contains("-18.5]")
                     }
                     #expect(history.contains(#""unit":"°C""#))
                     gateway.send(.terminate)

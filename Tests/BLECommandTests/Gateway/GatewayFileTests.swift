@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import BLETestSupport
 import FoundationEssentials
 import Testing
@@ -67,10 +68,24 @@ struct GatewayFileTests {
         #expect(devices["meter"]?.formats.keys.map(\.characteristic) == [BluetoothUUID(0xFF01)])
     }
 
+    @Test func `an entry for many peripherals has values, and a number of links`() throws {
+        let configuration = try read(
+            """
+            {"id": "kitchen", "devices": {
+               "straps": {"service": "heart-rate", "values": ["2a37"], "links": 6},
+               "polar": {"namePrefix": "Polar H10 ", "profiles": ["battery"]}}}
+            """)
+        let devices = Dictionary(uniqueKeysWithValues: configuration.devices.map { ($0.key, $0) })
+        #expect(devices["straps"]?.links == 6)
+        #expect(devices["straps"]?.hasLink == true)
+        #expect(devices["polar"]?.match == .namePrefix("Polar H10 "))
+        #expect(devices["polar"]?.links == 4)
+    }
+
     @Test func `the examples of the page are accepted`() throws {
         let page = try Checkout.text("Docs/Gateway.md")
         let examples = page.split(separator: "```json\n").dropFirst().map { String($0.prefix { $0 != "`" }) }
-        #expect(examples.count == 3)
+        #expect(examples.count == 4)
         for example in examples {
             #if !DeviceCommands
                 if example.contains("messages") { continue }
@@ -157,7 +172,12 @@ struct GatewayFileTests {
             "devices.x.formats.ff02: not one of the values"
         ),
         (#""address": "C4:7C:8D:00:00:01", "formats": {"ff01": "f"}"#, "devices.x.formats.ff01: not one of the values"),
-        (#""company": "0499", "profiles": ["battery"]"#, "devices.x.profiles: only a device with an address"),
+        (#""company": "0499", "links": 2"#, "devices.x.links: only an entry for many peripherals, with values or"),
+        (
+            #""address": "C4:7C:8D:00:00:01", "values": ["2a19"], "links": 2"#,
+            "devices.x.links: only an entry for many peripherals"
+        ),
+        (#""service": "180d", "values": ["2a19"], "links": 17"#, "devices.x.links: not a number from 1 to 16"),
         (#""irk": "\#(irk)", "values": ["2a19"]"#, "devices.x.values: a device with an irk has no values: pair it"),
         (#""irk": "\#(irk)", "profiles": ["battery"]"#, "devices.x.profiles: a device with an irk has no profiles"),
         (#""irk": "\#(irk)", "company": "0499""#, "devices.x: a device has one of address, irk"),
@@ -277,8 +297,8 @@ struct GatewayFileTests {
         (#"{"id": "a", "devices": {"x": {"company": "0499", "service": "fcd2"}}}"#, "devices.x: a device has one of"),
         (#"{"id": "a", "devices": {"x": {"address": "C4:7C"}}}"#, "devices.x.address: not an address"),
         (
-            #"{"id": "a", "devices": {"x": {"company": "0499", "values": ["2a19"]}}}"#,
-            "devices.x.values: only a device with an address"
+            #"{"id": "a", "devices": {"x": {"company": "0499", "messages": {}}}}"#,
+            "devices.x.messages: only a device with an address"
         ),
         (
             #"{"id": "a", "devices": {"x": {"company": "0499"}, "y": {"company": "0499"}}}"#,

@@ -1,9 +1,11 @@
 import BLE
 import BLEBTHome
 import BLEBeacons
+import BLEDefinitions
 import BLESimulation
 import BLETestSupport
 import BLETesting
+import FoundationEssentials
 import Testing
 
 @testable import BLECommand
@@ -164,12 +166,11 @@ struct GatewayTests {
                             CharacteristicDefinition(BluetoothUUID(0xFF01), [.read], value: [0xD5, 0x00, 0x80])
                         ])
                 ]))
-        var format = DeviceFormat()
-        format.fields = [
-            DeviceFormat.Field(
-                name: "temperature", position: 0, coding: .signed(2), scale: DecimalLine(factor: 0.1), unit: "°C"),
-            DeviceFormat.Field(name: "leak", position: 2, coding: .bit(7)),
-        ]
+        let text = """
+            {"fields": {"temperature": {"at": 0, "type": "i16", "factor": 0.1, "unit": "°C"},
+              "leak": {"at": 2, "type": "bit", "bit": 7}}}
+            """
+        let format = try DataLayout(Entry(text: Data(text.utf8)))
         let entry = ListedDevice(key: "meter", match: .address(meter.id), values: [key], formats: [key: format])
         try await withGateway([entry]) {
             await world.clock.run(for: .seconds(10))

@@ -2,6 +2,7 @@ import BLE
 import BLEAssignedNumbers
 import BLEBTHome
 import BLEBeacons
+import BLEDefinitions
 import Testing
 
 @testable import BLECommand
@@ -10,18 +11,19 @@ import Testing
 struct HomeAssistantTests {
     private let topics = GatewayTopics(GatewayConfiguration(id: "kitchen"))
 
-    private func announcement(_ fields: [DeviceField], _ sources: Set<DeviceEvent.Source> = []) -> JSON {
+    private func announcement(_ fields: [SensorReading], _ sources: Set<DeviceEvent.Source> = []) -> JSON {
         HomeAssistant.announcement("c47c8d000001", "Freezer", fields, sources, topics)
     }
 
-    private func components(_ fields: [DeviceField], _ sources: Set<DeviceEvent.Source> = []) throws -> [String: JSON] {
+    private func components(_ fields: [SensorReading], _ sources: Set<DeviceEvent.Source> = []) throws -> [String: JSON]
+    {
         guard case .object(let announcement) = announcement(fields, sources),
             case .object(let components)? = announcement["cmps"]
         else { throw Missing() }
         return components
     }
 
-    private func component(_ field: DeviceField) throws -> [String: JSON] {
+    private func component(_ field: SensorReading) throws -> [String: JSON] {
         guard case .object(let component)? = try components([field])[field.id] else { throw Missing() }
         return component
     }
@@ -30,14 +32,14 @@ struct HomeAssistantTests {
 
     // MARK: Every field that a gateway can have
 
-    private static func fields(_ advertisement: Advertisement) -> [DeviceField] {
+    private static func fields(_ advertisement: Advertisement) -> [SensorReading] {
         let id = Peripheral.ID(rawValue: "C4:7C:8D:00:00:01")
         return DeviceReport(of: advertisement, from: id, ListedDevice(key: "tag", match: .address(id))).fields
     }
 
     /// The fields of an object of each BTHome kind, alone in its report.
-    private static func reported() throws -> [DeviceField] {
-        try BTHomeKind.all.flatMap { kind -> [DeviceField] in
+    private static func reported() throws -> [SensorReading] {
+        try BTHomeKind.all.flatMap { kind -> [SensorReading] in
             let content: BTHomeObject.Content
             switch kind.coding {
             case .unsigned, .signed: content = .number(1)
@@ -52,7 +54,7 @@ struct HomeAssistantTests {
         }
     }
 
-    private static func ofBeacons() throws -> [DeviceField] {
+    private static func ofBeacons() throws -> [SensorReading] {
         var advertisement = Advertisement()
         try RuuviTag(
             temperatureCelsius: 24.3, humidityPercent: 53.49, pressurePascals: 100_044, batteryMillivolts: 2977,
@@ -62,13 +64,13 @@ struct HomeAssistantTests {
     }
 
     /// The fields of each characteristic, with the first bytes that its format accepts.
-    private static func ofCharacteristics() -> [DeviceField] {
-        AssignedNumbers.all(.characteristic).compactMap(\.uuid).flatMap { uuid -> [DeviceField] in
+    private static func ofCharacteristics() -> [SensorReading] {
+        AssignedNumbers.all(.characteristic).compactMap(\.uuid).flatMap { uuid -> [SensorReading] in
             let key = CharacteristicKey(characteristic: uuid)
             for first in [UInt8(0), 1, 0xFF] {
                 for count in 1...40 {
                     let bytes = [first] + Array(repeating: 1, count: count - 1)
-                    let fields = DeviceField.fields(of: bytes, key)
+                    let fields = SensorReading.fields(of: bytes, key)
                     if !fields.isEmpty { return fields }
                 }
             }
@@ -82,7 +84,7 @@ struct HomeAssistantTests {
         for field in fields { try check(try component(field), field) }
     }
 
-    private func check(_ component: [String: JSON], _ field: DeviceField) throws {
+    private func check(_ component: [String: JSON], _ field: SensorReading) throws {
         let platform = try #require(component["p"]?.string)
         let keys = try #require(HomeAssistantSchema.componentKeys[platform])
         #expect(keys.isSuperset(of: component.keys), "\(field)")
@@ -133,10 +135,10 @@ struct HomeAssistantTests {
     }
 
     @Test func `an unsafe BTHome sensor is on in Home Assistant, where safety is on if there is danger`() throws {
-        let safety = try component(DeviceField(name: "safety", value: .flag(true)))
+        let safety = try component(SensorReading(name: "safety", value: .flag(true)))
         #expect(safety["dev_cla"] == "safety")
         #expect(safety["pl_on"] == "False" && safety["pl_off"] == "True")
-        let door = try component(DeviceField(name: "door", value: .flag(true)))
+        let door = try component(SensorReading(name: "door", value: .flag(true)))
         #expect(door["pl_on"] == "True" && door["pl_off"] == "False")
     }
 }

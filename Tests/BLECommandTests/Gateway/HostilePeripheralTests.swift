@@ -96,7 +96,7 @@ struct HostilePeripheralTests {
                 // The special numbers of both kinds of floating-point numbers, and text.
                 value = second % 2 == 0 ? [0, 0xFF, 0x07, 0, 0xFE, 0x07] : Array(Self.texts[second % 11].utf8)
             }
-            try check(table.take(DeviceField.fields(of: value, key), from: id, entry, at: .seconds(second)))
+            try check(table.take(SensorReading.fields(of: value, key), from: id, entry, at: .seconds(second)))
             try check(table.pass(to: .seconds(second)))
         }
         let state = try #require(table.everything(at: .seconds(6000)).last { $0.topic.hasSuffix("/state") })

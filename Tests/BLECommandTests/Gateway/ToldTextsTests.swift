@@ -12,6 +12,11 @@ struct ToldTextsTests {
         #expect(told.insert("timed out", at: .seconds(3600)) == false)
     }
 
+    @Test mutating func `after the last text that is told, it is full`() {
+        let places = (0..<40).filter { told.insert("\($0)", at: .zero) && told.isFull }
+        #expect(places == [31])
+    }
+
     @Test mutating func `texts that are always different are bounded`() {
         #expect((0..<100).count { told.insert("\($0)", at: .seconds($0)) } == 32)
         #expect((0..<100).count { told.insert("\($0)", at: .seconds(4000 + $0)) } == 32)

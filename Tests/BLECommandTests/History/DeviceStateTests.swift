@@ -51,7 +51,7 @@ struct DeviceStateTests {
         _ = try hear(4, at: 0)
         _ = table.setConnected(true, id, entry, at: .seconds(10))
         _ = table.takeConsequences()
-        let field = DeviceField(name: "battery level", value: .number(90), unit: "%")
+        let field = SensorReading(name: "battery level", value: .number(90), unit: "%")
         _ = table.take([field], from: id, entry, at: .seconds(20))
         let states = table.takeConsequences().states
         #expect(states.map(\.rssi) == [nil])

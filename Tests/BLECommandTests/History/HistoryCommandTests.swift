@@ -1,3 +1,6 @@
+import BLE
+import BLEDefinitions
+
 #if Gateway
     import BLE
     import BLEBTHome
@@ -85,9 +88,10 @@
                 for round in 1...3 {
                     var before: [Double] = []
                     let result = try await world.ble("gateway", "--config", try configuration()).run { gateway in
-                        while before.count < 2 * round {
+                        try await gateway.until {
                             try await pause()
                             before = try await recorded()
+                            return before.count >= 2 * round
                         }
                         gateway.send(.kill)
                     }
@@ -179,7 +183,7 @@
         private func writeSamples() async throws -> [Sample] {
             let names = ["Freezer", "a,b", "say \"x\"", "=1+1", "+1", "-1", "@x", "two\nlines\r", "é🔋", ""]
             let samples = names.enumerated().flatMap { index, name -> [Sample] in
-                let values: [DeviceField.Value] = [.number(-18.5), .number(1e21), .flag(true), .text(name)]
+                let values: [SensorReading.Value] = [.number(-18.5), .number(1e21), .flag(true), .text(name)]
                 return values.enumerated().map { field, value in
                     Sample(
                         device: index == 0 ? "private_watch" : "c47c8d00000\(index)", entry: "entry \(index)",

@@ -1,3 +1,6 @@
+import BLE
+import BLEDefinitions
+
 #if Gateway
     import BLETestSupport
     import BLETesting
@@ -15,7 +18,7 @@
         init() throws { folder = try TestFolder() }
 
         private static func sample(
-            _ value: DeviceField.Value, at second: Int64, field: String = "temperature", unit: String? = "°C",
+            _ value: SensorReading.Value, at second: Int64, field: String = "temperature", unit: String? = "°C",
             device: String = "c47c8d000001", name: String = "Freezer"
         ) -> Sample {
             Sample(
@@ -42,7 +45,7 @@
         }
 
         @Test func `numbers, flags and texts are read as they were written`() async throws {
-            let values: [DeviceField.Value] = [
+            let values: [SensorReading.Value] = [
                 .number(-18.5), .number(72), .number(0), .number(1e300), .number(-0.1), .flag(true), .flag(false),
                 .text("0058"), .text(""), .text("Ünïcode 🔋 \"quoted\", \n"),
             ]

@@ -1,3 +1,5 @@
+import BLE
+
 #if Gateway
     import BLE
     import BLERecording
@@ -28,7 +30,7 @@
         }
 
         private func state(_ celsius: Double, device: String = "c47c8d000001") -> DeviceState {
-            let field = DeviceField(name: "temperature", value: .number(celsius), unit: "°C")
+            let field = SensorReading(name: "temperature", value: .number(celsius), unit: "°C")
             return DeviceState(
                 device: device, entry: "freezer", name: "Freezer", fields: ["temperature": field], rssi: nil)
         }

@@ -1,3 +1,4 @@
+import BLE
 import Testing
 
 @testable import BLECommand
@@ -6,9 +7,9 @@ struct SampleQueueTests {
     private var queue = SampleQueue()
 
     private static func state(
-        _ values: [String: DeviceField.Value], rssi: Int? = nil, device: String = "c47c8d000001"
+        _ values: [String: SensorReading.Value], rssi: Int? = nil, device: String = "c47c8d000001"
     ) -> DeviceState {
-        let fields = values.mapValues { DeviceField(name: "", value: $0, unit: nil) }
+        let fields = values.mapValues { SensorReading(name: "", value: $0, unit: nil) }
         return DeviceState(device: device, entry: "freezer", name: "Freezer", fields: fields, rssi: rssi)
     }
 

@@ -17,6 +17,7 @@ import Testing
                 ["scan", "--bus", "unix:path=/x", "--timeout=3", "-v"]
             ),
             (["-v", "demo", "--backend", "simulated", "lock"], ["demo", "lock", "-v", "--backend", "simulated"]),
+            (["--record", "a", "--replay=b", "scan"], ["scan", "--record", "a", "--replay=b"]),
             (["--adapter"], ["--adapter"]), (["--bus=x"], ["--bus=x"]),
             (["--count", "3", "scan"], ["--count", "3", "scan"]),
             ([], []), (["--version"], ["--version"]), (["-v"], ["-v"]), (["help"], ["help"]),

@@ -6,6 +6,8 @@ import BlueZTestSupport
 import Subprocess
 import Testing
 
+@testable import BLECommand
+
 /// Status and output for a script when a command fails.
 @Suite(.startsProcesses, .hangLimit)
 struct ExitStatusTests {
@@ -25,6 +27,15 @@ struct ExitStatusTests {
         #expect(result.status == 64)
         #expect(result.output == "")
         #expect(result.errors.contains("Usage:"))
+    }
+
+    @Test func `the documentation has all statuses`() throws {
+        let documented = try Checkout.text("Docs/Output.md")
+        for line in ExitStatus.table.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 1)
+            let meaning = try #require(words.last).drop { $0 == " " }
+            #expect(documented.contains("| \(words[0]) | \(meaning) |"), "\(line)")
+        }
     }
 
     @Test func `a value too short for its type ends with 65`() async throws {

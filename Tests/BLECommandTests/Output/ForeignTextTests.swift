@@ -1,3 +1,4 @@
+import BLE
 import Testing
 
 @testable import BLECommand

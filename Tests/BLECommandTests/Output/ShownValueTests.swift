@@ -1,5 +1,6 @@
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 import Foundation
 import Testing
 

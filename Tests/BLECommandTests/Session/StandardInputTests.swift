@@ -1,4 +1,5 @@
 import BLETestSupport
+import Foundation
 import Synchronization
 import Testing
 
@@ -40,6 +41,31 @@ struct StandardInputTests {
         #expect(await input.nextLine() == "rest")
         #expect(await input.nextLine() == nil)
         #expect(!input.hasMore)
+        close(reader)
+    }
+
+    @Test func `the rest of a line that was cut is no line of its own`() async {
+        let long = String(repeating: "x", count: 1 << 20)
+        let (writer, input) = (writer, input)
+        // On a thread of its own, because a pipe has less room.
+        let writing = Thread {
+            for text in [long, long, "rm -rf\n", "next\n", long, "rest"] {
+                var bytes = Array(text.utf8)[...]
+                while !bytes.isEmpty {
+                    let count = bytes.withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
+                    guard count > 0 else { return }
+                    bytes = bytes.dropFirst(count)
+                }
+            }
+            close(writer)
+        }
+        writing.start()
+        let first = await input.nextLine()
+        #expect(first?.allSatisfy { $0 == "x" } == true)
+        #expect(first.map { $0.utf8.count >= 1 << 20 } == true)
+        #expect(await input.nextLine() == "next")
+        #expect(await input.nextLine()?.hasPrefix("xxx") == true)
+        #expect(await input.nextLine() == nil)
         close(reader)
     }
 

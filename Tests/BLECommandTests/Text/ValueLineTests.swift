@@ -1,3 +1,4 @@
+import BLEDefinitions
 import Testing
 
 @testable import BLECommand
@@ -12,7 +13,7 @@ import Testing
             ("2a19/2901 64", "not a characteristic and a value"),
         ])
     func `what is wrong with a line is told, with the name that may be meant`(_ line: String, _ message: String) {
-        let error = #expect(throws: Entry.Mistake.self) { try ValueLine(line) }
+        let error = #expect(throws: DefinitionError.self) { try ValueLine(line) }
         #expect(error?.message.contains(message) == true)
     }
 }

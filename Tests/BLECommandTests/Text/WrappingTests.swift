@@ -1,3 +1,4 @@
+import BLEAssignedNumbers
 import Testing
 
 @testable import BLECommand

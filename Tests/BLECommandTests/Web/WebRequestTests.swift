@@ -1,3 +1,5 @@
+import BLEDefinitions
+
 #if Web
     import BLE
     import Testing
@@ -49,7 +51,9 @@
             ["scan", "--record", "/tmp/x"], ["scan", "--record=/tmp/x"], ["scan", "--bus", "unix:path=/tmp/x"],
             ["scan", "-v"], ["scan", "x"], ["read", id], ["read", id, "2a19", "x"], ["read", "--json", id, "2a19"],
             ["read", "Lamp", "2a19"], ["read", "", "2a19"], ["inspect", id, "--values"], ["connect", "--maintain", id],
-            ["write", "--record", id, "2a06", "01"], ["adapters", "--power", "off"],
+            ["write", "--record", id, "2a06", "01"], ["write", id, "2a06", "-"],
+            ["write", "--file", id, "2a06", "/etc/passwd"], ["write", id, "2a06", "--file", "/etc/passwd"],
+            ["adapters", "--power", "off"],
         ])
         func `a page runs nothing else, and gives no other option`(_ arguments: [String]) {
             let error = #expect(throws: BLEError.self) { try Self.request(arguments, "secret") }

@@ -10,7 +10,7 @@ import Waiting
 
     private func waiters(_ work: SharedWork<Int>, _ count: Int) async -> [Task<Int, any Error>] {
         let tasks = (0..<count).map { _ in Task { try await work.value() } }
-        for _ in 0..<100 { await Task.yield() }
+        await until { work.waiterCount == count }
         return tasks
     }
 

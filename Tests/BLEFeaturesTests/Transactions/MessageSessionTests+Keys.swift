@@ -50,7 +50,7 @@ extension MessageSessionTests {
         first.cancel()
         await expectError(.cancelled) { try await first.value }
         // The grace of the request that was given up ends.
-        await world.clock.sleepers(1)
+        await world.clock.sleepers(1, for: .seconds(2))
         world.clock.advance(by: .seconds(2))
         let next = Message(Self.secret.command, isEncrypted: true, payload: [4, 5, 6])
         let second = Task { try await session.send(next) }

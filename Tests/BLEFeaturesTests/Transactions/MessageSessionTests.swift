@@ -127,7 +127,11 @@ import Testing
         try await session.pair()
         secure.answerPlainly()
         let waiting = Task { try await session.send(Self.secret) }
-        await until { await session.counters.unmatched == 1 }
+        // The pairing's two messages and this one are written; only the deadline of the reply is left.
+        await until {
+            let counters = await session.counters
+            return counters.unmatched == 1 && counters.written == 3 && world.clock.sleeperCount == 1
+        }
         world.clock.advance(by: .seconds(10))
         await expectError(.commandTimedOut) { try await waiting.value }
     }
@@ -148,7 +152,11 @@ import Testing
         var changed = old
         changed[20] ^= 1
         await device.notify(changed)
-        await until { await session.counters.malformed == 2 }
+        let written = device.requests.count
+        await until {
+            let counters = await session.counters
+            return counters.malformed == 2 && counters.written == written && world.clock.sleeperCount == 1
+        }
         world.clock.advance(by: .seconds(10))
         let error = await expectError(.commandTimedOut) { try await waiting.value }
         #expect((error?.cause as? BLEError)?.code == .encryptionFailed)
@@ -191,9 +199,11 @@ import Testing
         let first = Task { try await session.send(Self.secret) }
         await device.asked(3)
         let second = Task { try await session.send(Self.secret) }
-        for _ in 0..<100 { await Task.yield() }
         first.cancel()
         await expectError(.cancelled) { try await first.value }
+        // The exchange of the second waits for a late reply to that of the first.
+        await world.clock.sleepers(1, for: .seconds(2))
+        await world.clock.sleepers(1, for: .seconds(10))
         silent.change { $0 = false }
         for packet in secure.answer(device.requests[2]) { await device.notify(packet) }
         #expect(try await second.value.payload == [3, 2, 1])

@@ -65,12 +65,28 @@ import Testing
         let waiting = Task { try await session.send(Self.name) }
         await device.asked(1)
         await device.notify([9, 9])
-        await until { await session.counters.malformed == 1 }
+        // Only the deadline of the reply is left, not that of the write.
+        await until {
+            let counters = await session.counters
+            return counters.malformed == 1 && counters.written == 1 && world.clock.sleeperCount == 1
+        }
         world.clock.advance(by: .seconds(10))
         let error = await expectError(.commandTimedOut) { try await waiting.value }
         #expect(error?.mayHaveReachedPeripheral == true)
         #expect(error?.message.contains("0x0201") == true)
         #expect((error?.cause as? BLEError)?.cause as? MessageError == .tooShort(count: 2))
+    }
+
+    @Test func `a write that is not confirmed is a request without a reply`() async throws {
+        let device = try await FakeDevice(in: world)
+        await device.grip.ignore(.write, .next(1))
+        let session = session(device)
+        let waiting = Task { try await session.send(Self.name, timeout: .seconds(60)) }
+        // The deadline of the write.
+        await world.clock.sleepers(1, for: .seconds(60))
+        await world.asTimePasses(inSleepsOfAtMost: .seconds(10)) { _ = await waiting.result }
+        let error = await expectError(.commandTimedOut) { try await waiting.value }
+        #expect((error?.cause as? BLEError)?.code == .timedOut)
     }
 
     @Test func `a late reply is not taken for the next request's`() async throws {
@@ -98,8 +114,8 @@ import Testing
         world.clock.advance(by: .seconds(1))
         await expectError(.commandTimedOut) { try await first.value }
         let second = Task { try await session.send(Self.name) }
-        // The grace and the second request's deadline.
-        await until { world.clock.sleeperCount >= 2 }
+        // The grace of the first request.
+        await world.clock.sleepers(1, for: .seconds(2))
         world.clock.advance(by: .seconds(2))
         await device.asked(2)
         await device.notify(FakeDevice.reply(0x0201, [2]))

@@ -25,6 +25,7 @@ final class ScriptedDevice: Sendable {
             },
             onSubscribe: { notifier in
                 self.notifier.change { $0 = notifier }
+                self.reassembler.change { $0.reset() }
                 await untilCancelled()
             })
         return PeripheralDefinition(
@@ -94,5 +95,15 @@ final class UploadLog: Sendable {
     var repeatedBytes: Int {
         let chunks = chunks.value
         return chunks.reduce(0) { $0 + $1.count } - (chunks.map(\.upperBound).max() ?? 0)
+    }
+}
+
+extension SharedValue<Int> {
+    /// Adds 1, and returns the result.
+    @discardableResult func next() -> Int {
+        change { value in
+            value += 1
+            return value
+        }
     }
 }

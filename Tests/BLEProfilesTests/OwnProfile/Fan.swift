@@ -50,7 +50,7 @@ struct Fan: Profile {
     /// Sets the speed. Throws `procedureFailed` with a ``FanResult``.
     func setSpeed(percent: Int) async throws(BLEError) {
         guard 0...100 ~= percent else { throw BLEError(.invalidArgument, "\(percent) is not between 0 and 100") }
-        try await controlPoint.perform(1, [UInt8(percent)])
+        try await controlPoint.perform(1, UInt8(percent))
     }
 
     private var controlPoint: ControlPoint<FanResult> {

@@ -21,6 +21,18 @@ struct SimulationContractTests {
         try await item.check(await SimulatedPeer())
     }
 
+    /// A central with several radios behaves as with one.
+    @Test(arguments: BackendContract.selected, [1, 2, 3])
+    func radios(_ item: BackendContract, count: Int) async throws {
+        try await item.check(await SimulatedPeer(adapterCount: count))
+    }
+
+    /// Of several radios, a fault disturbs one.
+    @Test(arguments: RadioContract.selected)
+    func `the only one of several radios is disturbed as one is`(_ item: RadioContract) async throws {
+        try await item.check(await SimulatedPeer(clock: ManualClock(), adapterCount: 1))
+    }
+
     /// Several centrals on one adapter share a link as the programs of one bluetoothd.
     @Test(arguments: SharedLinkContract.allCases)
     func sharing(_ item: SharedLinkContract) async throws {

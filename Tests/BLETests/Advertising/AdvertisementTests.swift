@@ -1,5 +1,6 @@
 import BLE
 import BLETestSupport
+import Foundation
 import Testing
 
 @Suite struct AdvertisementTests {
@@ -80,6 +81,14 @@ import Testing
         #expect(throws: AdvertisingDataError.invalidValue(type: 0x1A)) {
             try Advertisement(advertisingInterval: interval).data()
         }
+    }
+
+    @Test(
+        arguments: [(Int.max, nil), (Int.min, -128), (-129, -128), (-128, -128), (20, 20), (127, nil)] as [(Int, Int?)])
+    func `a signal strength is that of a byte, also in a recording`(_ rssi: Int, _ limited: Int?) throws {
+        #expect(Advertisement(rssi: rssi).rssi == limited)
+        let json = Data(#"{"rssi":\#(rssi)}"#.utf8)
+        #expect(try JSONDecoder().decode(Advertisement.self, from: json).rssi == limited)
     }
 
     @Test func `the longest interval can be encoded`() throws {

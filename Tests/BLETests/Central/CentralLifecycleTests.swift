@@ -260,8 +260,10 @@ import Testing
         await backend.asked(.shutDown)
         await expectError(.shutDown) { _ = try await states.next() }
         // A task that still sleeps wakes, and has nothing to do.
-        clock.advance(by: .seconds(1))
-        await until { clock.sleeperCount == 0 }
+        await until {
+            clock.advance(by: .seconds(1))
+            return clock.sleeperCount == 0
+        }
     }
 
     @Test func `in a cancelled task the backend is left, too`() async throws {

@@ -29,6 +29,9 @@ struct PublicCall: Sendable, CustomTestStringConvertible {
 
     private static let scans = [
         PublicCall("Nearby.Iterator.next()", .startDiscovery) { for try await _ in $0.central.nearby() {} },
+        PublicCall("SensorTables.Iterator.next()", .startDiscovery) {
+            for try await _ in $0.central.sensors(formats: AdvertisementFormats()) {}
+        },
         PublicCall("Central.first(matching:timeout:)", .startDiscovery) {
             _ = try await $0.central.first(matching: .any)
         },

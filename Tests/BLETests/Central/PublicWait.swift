@@ -105,6 +105,11 @@ struct PublicWait: Sendable, CustomTestStringConvertible {
             await bench.backend.script(.disconnect, .ignore)
             return { try await bench.strap.disconnect() }
         },
+        PublicWait("AutoConnections.release(_:for:)") { bench in
+            try await bench.strap.connect()
+            await bench.backend.script(.disconnect, .ignore)
+            return { try await bench.central.autoConnections(matching: .any).release(bench.strap) }
+        },
         PublicWait("Peripheral.presentationFormat(of:timeout:)") { bench in
             await bench.backend.script(.connect, .ignore)
             return { _ = try await bench.strap.presentationFormat(of: Bench.level.key) }

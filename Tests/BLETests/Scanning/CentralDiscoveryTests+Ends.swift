@@ -116,6 +116,33 @@ extension CentralDiscoveryTests {
         #expect(found(try await scan.value) == strap)
     }
 
+    /// The strap with a link, as the system knows it.
+    private var linked: KnownPeripheral {
+        KnownPeripheral(id: strap.id, advertisement: advertisement, isConnected: true)
+    }
+
+    @Test func `a scan that has waited finds what has a link by then, and does not advertise`() async throws {
+        let scan = await scanning()
+        await bench.backend.emit(.adapterStateChanged(.resetting))
+        await bench.backend.set([linked])
+        await bench.backend.emit(.adapterStateChanged(.poweredOn))
+        #expect(found(try await scan.value) == strap)
+    }
+
+    @Test func `a scan finds what is connected to before it was heard, once`() async throws {
+        let reader = Task { [bench] in
+            var events = bench.central.discoveryEvents(matching: .service(Bench.battery)).makeAsyncIterator()
+            return [try await events.next(), try await events.next()]
+        }
+        await bench.backend.asked(.startDiscovery)
+        await bench.backend.set([linked])
+        try await strap.connect()
+        try await strap.disconnect()
+        try await strap.connect()
+        await hear(bench.lamp, advertisement)
+        #expect(try await reader.value.map(found) == [strap, bench.lamp])
+    }
+
     @Test(arguments: [AdapterState.poweredOff, .unavailable, .resetting])
     func `a scan that is asked for too early starts with the adapter`(_ state: AdapterState) async throws {
         await bench.backend.emit(.adapterStateChanged(state))

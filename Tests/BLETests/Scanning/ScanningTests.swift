@@ -79,7 +79,7 @@ import Waiting
         var changes: [Scanning.Change] = []
         while let (change, mark) = scanning.nextChange() {
             changes.append(change)
-            scanning.changed(change, mark: mark)
+            _ = scanning.changed(change, mark: mark)
         }
         return changes
     }
@@ -109,7 +109,7 @@ import Waiting
         #expect(begun && !again)
         guard let (change, mark) = scanning.nextChange() else { return #expect(Bool(false), "a change was expected") }
         scanning.interrupt(BLEError(.poweredOff, "off"))
-        scanning.changed(change, mark: mark)
+        _ = scanning.changed(change, mark: mark)
         #expect(scanning.nextChange()?.change == .start(DiscoveryFilter()))
         scanning.endChanging()
     }

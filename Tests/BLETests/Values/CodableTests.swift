@@ -19,6 +19,19 @@ import Testing
         return try decoder.decode(Value.self, from: Data(text.utf8))
     }
 
+    @Test func `a reading has a plain value, and a unit if there is one`() throws {
+        let readings = [
+            SensorReading(name: "temperature", value: .number(21.5), unit: "°C"),
+            SensorReading(name: "battery low", value: .flag(true)), SensorReading(name: "state", value: .text("open")),
+        ]
+        let expected = [
+            #"{"name":"temperature","unit":"°C","value":21.5}"#, #"{"name":"battery low","value":true}"#,
+            #"{"name":"state","value":"open"}"#,
+        ]
+        #expect(try json(readings) == "[\(expected.joined(separator: ","))]")
+        #expect(throws: EncodingError.self) { try json(SensorReading(name: "x", value: .number(.nan))) }
+    }
+
     @Test func `a UUID is text, and a key`() throws {
         let values = [BluetoothUUID(0x180F): [BluetoothUUID("6e400001-b5a3-f393-e0a9-e50e24dcca9e")!]]
         let text = #"{"180f":["6e400001-b5a3-f393-e0a9-e50e24dcca9e"]}"#

@@ -1,7 +1,7 @@
 public import BLE
 package import BLEBlueZ
 public import BLEFakeBlueZ
-import DBus
+package import DBus
 public import BLESimulation
 public import BLETestSupport
 
@@ -50,6 +50,9 @@ public struct BlueZWorld: Sendable {
 
     /// The state that the roles on one adapter share.
     package func makeStack() -> BlueZStack {
-        BlueZStack(adapter: nil, address: bus.address(over: carrier), channelSockets: daemon.channelSockets)
+        BlueZStack(adapter: nil, address: address, channelSockets: daemon.channelSockets)
     }
+
+    /// The bus, over this world's carrier.
+    package var address: BusAddress { bus.address(over: carrier) }
 }

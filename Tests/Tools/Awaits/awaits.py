@@ -31,7 +31,7 @@ def main(graphs, tests, exempt):
     public = declarations(graphs)
     rows = set()
     for path in pathlib.Path(tests).rglob("*.swift"):
-        for row in re.findall(r'\b(?:PublicCall|PublicWait|ProfileCall|ProfileWait|FeatureCall|FirmwareCall|onLink)\(\s*"([^"]+)"', path.read_text()):
+        for row in re.findall(r'\b(?:PublicCall|PublicWait|ProfileCall|ProfileWait|FeatureCall|FirmwareCall|TransferCall|onLink)\(\s*"([^"]+)"', path.read_text()):
             rows.add(row.split(", ")[0])
     patterns = [line for line in pathlib.Path(exempt).read_text().splitlines() if line and not line.startswith("#")]
 

@@ -17,6 +17,7 @@ import struct
 import time
 
 from bleak.backends.bluezdbus.manager import BlueZManager
+from bleak.exc import BleakError
 from smpclient import SMPClient
 from smpclient.generics import error, success
 from smpclient.requests.file_management import FileHashChecksum, FileStatus
@@ -36,7 +37,14 @@ def make_image(count: int) -> tuple[bytes, bytes]:
 
 
 async def connect(client: SMPClient, transport: SMPBLETransport) -> None:
-    await client.connect(connect_timeout_s=30)
+    for remaining in reversed(range(5)):
+        try:
+            await client.connect(connect_timeout_s=30)
+            break
+        except BleakError:  # (a link between two adapters of bluetoothd may end at once, which bleak leaves to its users)
+            if not remaining:
+                raise
+            await asyncio.sleep(3)
     # smpclient fills the link's packets, and bluetoothd, which serves the device, drops values of more than 512 bytes.
     transport._max_write_without_response_size = min(512, transport._max_write_without_response_size)
 

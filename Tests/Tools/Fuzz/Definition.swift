@@ -1,21 +1,21 @@
-// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE, BLEAssignedNumbers and BLESimulation,
-// and with those sources of `ble serve` that read definitions.
+// Fuzzed by Scripts/fuzz, which compiles this together with the sources of BLE, BLEAssignedNumbers, BLEDefinitions and
+// BLESimulation.
 internal import FoundationEssentials
-
-/// The tool's names of services and characteristics.
-enum ServiceArgument {
-    static let catalog = Catalog.vendors
-}
 
 /// The input is a definition in JSON. A trap is a finding; so is an error without a text, and an accepted definition
 /// that cannot be examined, cannot be given handles, or whose scripted values cannot be computed.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzDefinition(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let json = Data(UnsafeBufferPointer(start: data, count: count))
+    if let vendor = try? VendorDefinition(json: json) {
+        let advertisement = Advertisement(manufacturerData: [0x0B5E: Array(json)])
+        precondition(vendor.formats.all(in: advertisement).allSatisfy { !$0.format.name.isEmpty })
+        for layout in vendor.values.values { _ = layout.readings(in: Array(json)) }
+    }
     let definition: PeripheralDefinition
     do {
         definition = try DefinitionFile(json: json).definition
-    } catch let mistake as Entry.Mistake {
+    } catch let mistake as DefinitionError {
         precondition(!mistake.description.isEmpty)
         return 0
     } catch {

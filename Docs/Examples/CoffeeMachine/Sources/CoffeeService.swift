@@ -66,7 +66,7 @@ struct Coffee: Profile {
 
     /// Returns once the machine has accepted it. ``states()`` tells when it is done.
     func start(milliliters: UInt16) async throws(BLEError) {
-        try await controlPoint.perform(CoffeeOpcode.start, milliliters.encoded())
+        try await controlPoint.perform(CoffeeOpcode.start, milliliters)
     }
 
     func stop() async throws(BLEError) { try await controlPoint.perform(CoffeeOpcode.stop) }

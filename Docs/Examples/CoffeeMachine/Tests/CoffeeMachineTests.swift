@@ -15,11 +15,8 @@ import Testing
     ) async throws {
         let world = try await SimulatedWorld()
         let machine = try CoffeeMachine()
-        let host = try await PeripheralHost(
-            backend: .simulated(world.radio), configuration: .init(clock: world.clock))
-        var configuration = Central.Configuration()
-        configuration.clock = world.clock
-        let other = try await Central(backend: .simulated(world.radio), configuration: configuration)
+        let host = try await world.makeHost()
+        let other = try await world.makeCentral()
         let serving = Task { try await serve(machine, on: host) }
         // Its advertisements need time.
         async let heard = world.central.first(Coffee.self)

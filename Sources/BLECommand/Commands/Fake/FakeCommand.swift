@@ -1,11 +1,13 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import BLEFakeBlueZ
 import BLESimulation
 import Dispatch
 import FoundationEssentials
 import Logging
 import Subprocess
+import Synchronization
 import SystemPackage
 
 #if canImport(Glibc)
@@ -85,27 +87,32 @@ struct FakeCommand: AsyncParsableCommand {
         guard !command.isEmpty else {
             return try await Session.finish(output) { try await serve(minorVersion, logger, output, nil) }
         }
-        let (interrupt, source) = await StartInterrupt.watch()
-        defer { source.cancel() }
-        // A command gets what is typed on the terminal itself, Ctrl-C, too.
-        try await Session.finish(output, leavesInterrupts: true) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await serve(minorVersion, logger, output, interrupt) }
-                group.addTask {
-                    try await interrupt.received()
-                    throw ExitCode(128 + SIGINT)
-                }
-                defer { group.cancelAll() }
-                try await group.next()
-            }
+        let wrapped = WrappedCommand()
+        // A command that runs gets what is typed on the terminal itself, Ctrl-C, too.
+        try await Session.finish(output, handlesInterrupt: { wrapped.isRunning }) {
+            try await serve(minorVersion, logger, output, wrapped)
+        }
+    }
+
+    /// Whether the command runs.
+    final class WrappedCommand: Sendable {
+        private let flag = Atomic(false)
+
+        var isRunning: Bool { flag.load(ordering: .acquiring) }
+
+        /// Runs the command. Before and afterward, Ctrl-C is for this process.
+        func during<Value>(_ run: () async throws -> Value) async rethrows -> Value {
+            flag.store(true, ordering: .releasing)
+            defer { flag.store(false, ordering: .releasing) }
+            return try await run()
         }
     }
 
     /// Is a bluetoothd until the bus ends, or the command.
     ///
-    /// - Parameter interrupt: told of the start of the command; nil without one.
+    /// - Parameter wrapped: the command; nil without one.
     private func serve(
-        _ minorVersion: Int, _ logger: Logger, _ output: Output, _ interrupt: StartInterrupt?
+        _ minorVersion: Int, _ logger: Logger, _ output: Output, _ wrapped: WrappedCommand?
     ) async throws {
         let bus = try await PrivateBus(path: socket)
         let radio = SimulatedRadio(logger: logger)
@@ -120,7 +127,7 @@ struct FakeCommand: AsyncParsableCommand {
         let control = try await FakeControl(address: bus.address) { (line) throws(FakeControl.Refusal) in
             do {
                 return try await world.carryOut(line).text
-            } catch let mistake as Entry.Mistake {
+            } catch let mistake as DefinitionError {
                 throw FakeControl.Refusal("\(mistake)")
             } catch {
                 throw FakeControl.Refusal("\(error)")
@@ -128,7 +135,7 @@ struct FakeCommand: AsyncParsableCommand {
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                if let interrupt { return try await wrap(bus.address, interrupt) }
+                if let wrapped { return try await wrap(bus.address, wrapped) }
                 try output.line(
                     .object(["event": "started", "address": .string(bus.address)]),
                     "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)")
@@ -153,7 +160,7 @@ struct FakeCommand: AsyncParsableCommand {
             do {
                 let result = try await world.carryOut(line)
                 try output.line(.object(["event": "done", "result": result]), result.text)
-            } catch let mistake as Entry.Mistake {
+            } catch let mistake as DefinitionError {
                 // In order with the results, for programs.
                 guard output.json else {
                     output.note("\(mistake): \(line.excerpt)")
@@ -176,7 +183,7 @@ struct FakeCommand: AsyncParsableCommand {
     }
 
     /// Runs the command, and ends with its status. The command ends with this process, whatever ends that.
-    private func wrap(_ address: String, _ interrupt: StartInterrupt) async throws {
+    private func wrap(_ address: String, _ wrapped: WrappedCommand) async throws {
         guard await Self.isExecutable(command[0]) else {
             Output(json: json).note("the command cannot be run: \(command[0].excerpt)")
             throw ExitCode(127)
@@ -185,12 +192,12 @@ struct FakeCommand: AsyncParsableCommand {
         var options = PlatformOptions()
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(10))]
         // See PrivateBus for what the kernel's signal depends on.
-        let outcome = try await Subprocess.run(
-            .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", "--"] + command),
-            environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": address]), platformOptions: options,
-            input: .currentStandardInput, output: .currentStandardOutput, error: .currentStandardError
-        ) { _ in
-            interrupt.end()
+        // From before its start, because it may be busy with the terminal before this process is told of it.
+        let outcome = try await wrapped.during {
+            try await Subprocess.run(
+                .name("setpriv"), arguments: Arguments(["--pdeathsig", "KILL", "--"] + command),
+                environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": address]), platformOptions: options,
+                input: .currentStandardInput, output: .currentStandardOutput, error: .currentStandardError)
         }
         switch outcome.terminationStatus {
         case .exited(let status): if status != 0 { throw ExitCode(status) }

@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import BLEFakeBlueZ
 import BLESimulation
 
@@ -94,13 +95,13 @@ extension FakeWorld {
         let adapter = try await adapter(command)
         guard command.object["as"] != nil else {
             if let name = returned[adapter.name], try command.isOn {
-                throw Entry.Mistake(message: "the adapter is \(name) now")
+                throw DefinitionError(message: "the adapter is \(name) now")
             }
             return await adapter.setPresent(try command.isOn)
         }
         let newName = try await newName(command, "as")
         guard try command.isOn, await !adapter.isPluggedIn, returned[adapter.name] == nil else {
-            throw Entry.Mistake(message: "only an adapter that was taken out comes back under another name")
+            throw DefinitionError(message: "only an adapter that was taken out comes back under another name")
         }
         returned[adapter.name] = newName
         await daemon.returnAdapter(adapter.name, as: newName)
@@ -124,7 +125,7 @@ extension FakeWorld {
         case "play":
             let given = ["rssi", "meters", "loss"].compactMap { name in command.object[name].map { (name, $0) } }
             guard given.count == 1, let (name, entry) = given.first else {
-                throw Entry.Mistake(message: "one of \"rssi\", \"meters\" and \"loss\" is needed")
+                throw DefinitionError(message: "one of \"rssi\", \"meters\" and \"loss\" is needed")
             }
             switch name {
             case "rssi":

@@ -1,5 +1,7 @@
 import ArgumentParser
 import BLE
+import BLEAssignedNumbers
+import BLEDefinitions
 import BLEFakeBlueZ
 import BLESimulation
 import FoundationEssentials
@@ -45,7 +47,7 @@ actor FakeWorld {
         "advertising": ["peripheral", "on"], "links": ["peripheral", "on"], "drop": ["peripheral"],
         "services": ["peripheral", "definition"], "unbond": ["peripheral"],
         "disturb": [
-            "peripheral", "event", "effect", "seconds", "att", "next", "nth", "probability", "seed",
+            "peripheral", "from", "event", "effect", "seconds", "att", "next", "nth", "probability", "seed",
         ] + characteristic,
         "release": ["fault"], "calm": ["peripheral"],
         "refuse": ["method", "error", "message", "count"], "hang": ["method"], "answer": [],
@@ -90,14 +92,14 @@ actor FakeWorld {
         let command = Command(name: name, object: try entry.object(keys + ["do"]))
         do {
             return try await carryOut(command)
-        } catch let mistake as Entry.Mistake {
+        } catch let mistake as DefinitionError {
             throw mistake
         } catch let error as ValidationError {
-            throw Entry.Mistake(message: error.message)
+            throw DefinitionError(message: error.message)
         } catch let error as BLEError {
-            throw Entry.Mistake(message: error.message)
+            throw DefinitionError(message: error.message)
         } catch {
-            throw Entry.Mistake(message: "\(error)")
+            throw DefinitionError(message: "\(error)")
         }
     }
 
@@ -137,10 +139,10 @@ actor FakeWorld {
         case "deny": try await daemon.deny(try command.object["client"]?.string())
         case "allow": try await daemon.allow(try command.object["client"]?.string())
         case "kill":
-            guard await daemon.isRunning else { throw Entry.Mistake(message: "the daemon is not running") }
+            guard await daemon.isRunning else { throw DefinitionError(message: "the daemon is not running") }
             await daemon.kill()
         case "start":
-            guard await !daemon.isRunning else { throw Entry.Mistake(message: "the daemon is running") }
+            guard await !daemon.isRunning else { throw DefinitionError(message: "the daemon is running") }
             try await daemon.start()
         case "power": await (try await adapter(command)).setPowered(try command.isOn)
         case "plug": try await plug(command)
@@ -162,7 +164,7 @@ actor FakeWorld {
         switch command.name {
         case "remove", "services":
             guard peripherals.contains(where: { $0.peripheral.id == peripheral.id }) else {
-                throw Entry.Mistake(message: "a program serves the peripheral, and only the program can change that")
+                throw DefinitionError(message: "a program serves the peripheral, and only the program can change that")
             }
             if command.name == "services" {
                 let definition = try DefinitionFile(try command.required("definition")).definition
@@ -194,7 +196,7 @@ actor FakeWorld {
             definition.advertisement.localName = name ?? definition.advertisement.localName
         } else {
             guard let kind = command.object["kind"] else {
-                throw Entry.Mistake(message: "there is neither a \"kind\" nor a \"definition\"")
+                throw DefinitionError(message: "there is neither a \"kind\" nor a \"definition\"")
             }
             let known = try kind.choice(ServedName.allCases.map { ($0.rawValue, $0) })
             definition = known.definition(name: name ?? known.defaultName)
@@ -290,6 +292,18 @@ actor FakeWorld {
     }
 
     private func event(_ command: Command) async throws -> SimulatedEvent {
+        let event = try await eventOfAny(command)
+        guard let from = command.object["from"] else { return event }
+        let central = DeviceID(rawValue: try from.string())
+        guard central.isAddress else { throw from.mistake("not an address, such as CE:00:00:00:00:01") }
+        guard ![.advertisement, .register, .advertise].contains(event) else {
+            throw from.mistake("the event is not that of a central")
+        }
+        return event.from(central)
+    }
+
+    /// The event, of any central.
+    private func eventOfAny(_ command: Command) async throws -> SimulatedEvent {
         let entry = try command.required("event")
         let event = try entry.choice(Self.events)
         guard let key = try await key(command) else { return event }
@@ -310,7 +324,7 @@ actor FakeWorld {
     private func occurrence(_ command: Command) throws -> SimulatedOccurrence {
         let given = ["next", "nth", "probability"].filter { command.object[$0] != nil }
         guard given.count < 2 else {
-            throw Entry.Mistake(message: "\"\(given[0])\" and \"\(given[1])\" cannot be combined")
+            throw DefinitionError(message: "\"\(given[0])\" and \"\(given[1])\" cannot be combined")
         }
         if let count = command.object["next"] { return .next(try count.integer(1...Int(Int32.max))) }
         if let number = command.object["nth"] { return .nth(try number.integer(1...Int(Int32.max))) }

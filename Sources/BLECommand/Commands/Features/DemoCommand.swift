@@ -1,3 +1,5 @@
+import BLEDefinitions
+
 #if DeviceCommands
     import ArgumentParser
     import BLE

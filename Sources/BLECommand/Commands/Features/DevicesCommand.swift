@@ -1,3 +1,6 @@
+import BLE
+import BLEDefinitions
+
 #if DeviceCommands
     import ArgumentParser
     import BLE

@@ -1,8 +1,9 @@
+import BLEDefinitions
+
 #if DeviceCommands
     import ArgumentParser
     import BLE
     import BLEFirmware
-    import FoundationEssentials
 
     struct UpdateCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -17,11 +18,12 @@
 
         @OptionGroup var options: CommonOptions
 
-        @Argument(help: idHelp)
+        @Argument(help: idHelp, completion: .peripherals)
         var id: String
 
         @Argument(
-            help: ArgumentHelp("The signed image. Without it, the device's images are listed.", valueName: "file"))
+            help: ArgumentHelp("The signed image. Without it, the device's images are listed.", valueName: "file"),
+            completion: .file())
         var image: String?
 
         @Flag(help: "Upload the image, and do not start it.")
@@ -40,7 +42,7 @@
         }
 
         func run() async throws {
-            let firmware = try image.map { try Self.read($0) }
+            let firmware: FirmwareImage? = if let image { try await Self.read(image) } else { nil }
             let (id, timeout, restart) = (id, options.timeoutDuration, Duration.seconds(restart))
             let starts = !uploadOnly
             try await Session.run(options) { central, output in
@@ -49,20 +51,24 @@
                 let update = FirmwareUpdate(
                     client: client, output: output.about(peripheral), clock: CommandClock.current)
                 guard let firmware else { return try await update.list() }
-                try await update.upload(firmware)
+                // One that was interrupted goes on.
+                if try await update.needsUpload(of: firmware) { try await update.upload(firmware) }
                 if starts { try await update.start(firmware, within: restart) }
             }
         }
 
-        private static func read(_ path: String) throws -> FirmwareImage {
-            let data: Data
+        /// The size of the largest file, in bytes.
+        private static let limit = 1 << 28
+
+        private static func read(_ path: String) async throws -> FirmwareImage {
+            let bytes: [UInt8]
             do {
-                data = try Data(contentsOf: URL(filePath: path))
-            } catch {
-                throw ValidationError("\(path) is not a readable file.")
+                bytes = try await InputFile.read(path, limit: limit)
+            } catch let error as InputFile.Failure {
+                throw ValidationError("\(path) \(error).")
             }
             do throws(FirmwareImageError) {
-                return try FirmwareImage(decoding: Array(data))
+                return try FirmwareImage(decoding: bytes)
             } catch {
                 throw ValidationError("\(path): \(BLEError(error).message)")
             }
@@ -75,8 +81,6 @@
         let output: Output
         let clock: any Clock<Duration>
 
-        /// The pause before a device that is restarting is asked again.
-        private static let pause = Duration.seconds(2)
         /// How many lost links in a row an upload survives.
         private static let reconnects = 10
 
@@ -103,9 +107,15 @@
             }
         }
 
+        func needsUpload(of firmware: FirmwareImage) async throws -> Bool {
+            try await output.progress.during("Asking for the images") {
+                try await client.needsUpload(of: firmware, reconnects: Self.reconnects)
+            }
+        }
+
         func upload(_ firmware: FirmwareImage) async throws {
             let stopwatch = clock.stopwatch()
-            var meter = TransferMeter(total: firmware.bytes.count)
+            var meter = TransferMeter("Uploading", total: firmware.bytes.count)
             defer { output.progress.clear() }
             for try await progress in client.upload(firmware, reconnects: Self.reconnects) {
                 meter.take(progress.sentBytes, at: stopwatch())
@@ -119,50 +129,13 @@
         /// Starts the image once, and confirms it when the device is back with it.
         func start(_ firmware: FirmwareImage, within limit: Duration) async throws {
             let stopwatch = clock.stopwatch()
-            _ = try await client.test(hash: firmware.hash)
-            try await client.reset()
-            await client.close()
-            // Otherwise, the system may take the former link for that of the new image.
-            try? await client.peripheral.disconnect()
             try await output.progress.during("Waiting for the device with the new image", limit: limit) {
-                while true {
-                    try await clock.sleep(for: Self.pause)
-                    if try await isRunning(firmware) { return }
-                    guard stopwatch() < limit else {
-                        throw BLEError(
-                            .timedOut, "the device is not back within \(Self.text(limit / .seconds(1))) s",
-                            remedy:
-                                "Use a longer --restart. Without a file, ble update lists the device's images."
-                        )
-                    }
-                }
+                try await client.start(firmware, within: limit)
             }
-            let confirmed = FirmwareClient(client.peripheral)
-            try await confirmed.confirm()
-            await confirmed.close()
             let seconds = stopwatch() / .seconds(1)
             try tell(
                 "confirmed", firmware, seconds,
                 "the device runs \(firmware.version), which is confirmed, after \(Self.text(seconds)) s")
-        }
-
-        /// Whether the device runs the image. False while it cannot be asked, or still waits for its reset.
-        private func isRunning(_ firmware: FirmwareImage) async throws -> Bool {
-            let client = FirmwareClient(client.peripheral)
-            let slots: [ImageSlot]
-            do throws(BLEError) {
-                slots = try await client.imageSlots()
-            } catch {
-                await client.close()
-                if error.isCancellation { throw error }
-                return false
-            }
-            await client.close()
-            if slots.contains(where: { $0.isActive && $0.hash == firmware.hash }) { return true }
-            if slots.contains(where: { $0.isPending && $0.hash == firmware.hash }) { return false }
-            throw BLEError(
-                .uploadFailed, "the device has not started the image, or has returned to the one before",
-                remedy: "Check that the image is signed with the key of the bootloader.")
         }
 
         private func tell(_ event: String, _ firmware: FirmwareImage, _ seconds: Double, _ text: String) throws {
@@ -175,13 +148,5 @@
         }
 
         private static func text(_ seconds: Double) -> String { "\((seconds * 10).rounded() / 10)" }
-    }
-
-    extension Clock<Duration> {
-        /// Returns a function for the time since now.
-        fileprivate func stopwatch() -> () -> Duration {
-            let start = now
-            return { start.duration(to: now) }
-        }
     }
 #endif

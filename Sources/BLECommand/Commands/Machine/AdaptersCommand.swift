@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 
 struct AdaptersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,7 @@
 import ArgumentParser
+import BLE
 import BLEBlueZ
+import BLEDefinitions
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,3 +1,6 @@
+import BLE
+import BLEDefinitions
+
 #if Gateway
     import ArgumentParser
     import BLE
@@ -120,7 +123,7 @@
                     configuration.broker.password = ProcessInfo.processInfo.environment["BLE_MQTT_PASSWORD"]
                 }
                 return configuration
-            } catch let mistake as Entry.Mistake {
+            } catch let mistake as DefinitionError {
                 throw ValidationError("\(config): \(mistake)")
             }
         }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 
 struct NumbersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,6 +22,11 @@ struct NumbersCommand: AsyncParsableCommand {
         transform: kind(of:))
     var kind: [AssignedNumber.Kind] = []
 
+    @Option(
+        help: ArgumentHelp("Also those in a vendor's definition in JSON; repeatable.", valueName: "file"),
+        completion: .file())
+    var vendor: [String] = []
+
     @Flag(help: "JSON Lines instead of text.")
     var json = false
 
@@ -31,8 +37,11 @@ struct NumbersCommand: AsyncParsableCommand {
         let output = Output(json: json)
         let kinds = kind.isEmpty ? AssignedNumber.Kind.allCases : kind
         let numbers = Set(words.compactMap(Self.number)).sorted()
-        let byNumber = numbers.flatMap { AssignedNumbers.numbered($0, kinds) }
-        let byName = AssignedNumbers.containing(words, kinds).filter { !byNumber.contains($0) }
+        let own = Catalog.shown.entries.filter { entry in
+            kinds.contains(entry.kind) && entry.number.map(numbers.contains) == true
+        }
+        let byNumber = own + numbers.flatMap { AssignedNumbers.numbered($0, kinds) }
+        let byName = Catalog.shown.containing(words, kinds).filter { !byNumber.contains($0) }
         guard !(byNumber + byName).isEmpty else {
             output.note("nothing has the name or number \(words.joined(separator: " "))")
             throw ExitCode(ExitStatus.nothingFound)

@@ -1,3 +1,5 @@
+import BLE
+
 #if Web
     import ArgumentParser
     import BLE

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 
 struct ConnectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,7 +10,7 @@ struct ConnectCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
     @OptionGroup var maintain: MaintainOption
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
     func run() async throws {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 import BLEProfiles
 
 struct InspectCommand: AsyncParsableCommand {
@@ -17,14 +18,15 @@ struct InspectCommand: AsyncParsableCommand {
             """)
     var values = false
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
     func run() async throws {
         let (id, timeout) = (id, options.timeoutDuration)
         let (readsValues, guesses) = (values, valueOptions.guess)
         try await Session.run(options) { central, output in
-            let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+            let finder = Finder(central: central, output: output, timeout: timeout)
+            let peripheral = try await finder.find(id, byWords: true)
             let database = try await output.progress.during("Connecting to \(peripheral)") {
                 try await peripheral.services()
             }
@@ -82,7 +84,7 @@ struct InspectCommand: AsyncParsableCommand {
     private static func json(_ service: GATTService, _ values: [UInt16: Read]) -> JSON {
         .object([
             "uuid": .string(service.uuid.description),
-            "name": .optional(service.uuid.name(in: .vendors)) { .string($0) },
+            "name": .optional(service.uuid.name(in: .shown)) { .string($0) },
             "handle": .int(Int(service.handle)),
             "primary": .bool(service.isPrimary),
             "characteristics": .array(service.characteristics.map { .object(json($0, values)) }),
@@ -93,7 +95,7 @@ struct InspectCommand: AsyncParsableCommand {
     private static func json(_ characteristic: GATTCharacteristic, _ values: [UInt16: Read]) -> [String: JSON] {
         let keys: [String: JSON] = [
             "uuid": .string(characteristic.uuid.description),
-            "name": .optional(characteristic.uuid.name(in: .vendors)) { .string($0) },
+            "name": .optional(characteristic.uuid.name(in: .shown)) { .string($0) },
             "handle": .int(Int(characteristic.handle)),
             "properties": .array(names(characteristic.properties).map { .string($0) }),
             "descriptors": .array(
@@ -103,7 +105,7 @@ struct InspectCommand: AsyncParsableCommand {
                             values[$0.handle],
                             to: [
                                 "uuid": .string($0.uuid.description),
-                                "name": .optional($0.uuid.name(in: .vendors)),
+                                "name": .optional($0.uuid.name(in: .shown)),
                                 "handle": .int(Int($0.handle)),
                             ]))
                 }),
@@ -162,6 +164,6 @@ struct InspectCommand: AsyncParsableCommand {
     ) -> String {
         let digits = Hex.string([UInt8(handle >> 8), UInt8(handle & 0xFF)])
         let counted = "\(uuid)" + (number.map { "#\($0)" } ?? "")
-        return "\(digits)  \(String(repeating: "  ", count: depth))\(counted) \(uuid.name(in: .vendors) ?? "")  \(rest)"
+        return "\(digits)  \(String(repeating: "  ", count: depth))\(counted) \(uuid.name(in: .shown) ?? "")  \(rest)"
     }
 }

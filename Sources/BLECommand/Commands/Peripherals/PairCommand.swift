@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 
 /// An IO capability on the command line: BlueZ's name, or the name in lowercase with hyphens.
 struct CapabilityArgument: ExpressibleByArgument, Sendable {
@@ -42,7 +43,7 @@ struct PairCommand: AsyncParsableCommand {
 
     @OptionGroup var options: CommonOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
     @Option(help: CapabilityArgument.help)
@@ -133,7 +134,7 @@ struct UnpairCommand: AsyncParsableCommand {
 
     @OptionGroup var options: CommonOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
     func run() async throws {

@@ -1,16 +1,23 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import BLEProfiles
 
 struct ScanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Show the peripherals in range.",
-        discussion: "A peripheral that has been silent for 8 s is reported as lost. Runs for 10 s by default.")
+        discussion: """
+            A peripheral that has been silent for 8 s is reported as lost. Runs for 10 s by default.
+
+            On a terminal, the table has keys: the arrows select a peripheral, Enter opens it, s sorts, r reverses, / \
+            filters, f freezes the screen, ? shows all keys, and q quits. After the first key, a scan without \
+            --duration runs until you quit.
+            """)
 
     @OptionGroup var options: CommonOptions
 
-    @Option(help: ArgumentHelp("How long to scan; 0 for no limit.", valueName: "seconds"))
-    var duration = 10.0
+    @Option(help: ArgumentHelp("How long to scan; 0 for no limit. (default: 10)", valueName: "seconds"))
+    var duration: Double?
 
     @Option(
         help: ArgumentHelp(
@@ -32,8 +39,8 @@ struct ScanCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only peripherals with data of this company, such as 004c, or 004c:0215 for data that begins so, or "
-                + "ffff:10/f0 for data of which only the masked bits count.", valueName: "id[:hex[/mask]]"))
+            "Only peripherals with data of this company, such as 004c or its name, or 004c:0215 for data that begins "
+                + "so, or ffff:10/f0 for data of which only the masked bits count.", valueName: "company[:hex[/mask]]"))
     var manufacturer: ManufacturerArgument?
 
     @Option(
@@ -58,6 +65,7 @@ struct ScanCommand: AsyncParsableCommand {
     var sort = ScanTable.Order.rssi
 
     func validate() throws {
+        guard let duration else { return }
         guard duration >= 0, duration <= 31_536_000 else {
             throw ValidationError("--duration is a number of seconds from 0 to a year.")
         }
@@ -79,28 +87,19 @@ struct ScanCommand: AsyncParsableCommand {
         let criteria = criteria
         let (duration, duplicates, lines, order) = (duration, duplicates, events, sort)
         try await Session.run(options) { central, output in
-            let limit = duration > 0 ? Duration.milliseconds(Int64(duration * 1000)) : nil
+            let limit = duration ?? 10 > 0 ? Duration.milliseconds(Int64((duration ?? 10) * 1000)) : nil
             if !lines, output.terminalSize != nil {
-                let view = ScanView(output, order: order)
-                let lists = central.nearby(matching: criteria, minimumRSSI: nil)
-                return try await Self.run(within: limit) { try await view.show(lists) }
+                let view = ScanView(output, order: order, end: duration == nil ? limit : nil)
+                let events = central.discoveryEvents(
+                    matching: criteria, duplicates: true, overflow: .dropOldest(capacity: ScanView.capacity))
+                return try await TimeLimit.within(duration == nil ? nil : limit) { try await view.show(events) }
             }
             try output.text(output.paint(Self.head, .bold))
             let events = central.discoveryEvents(matching: criteria, duplicates: duplicates)
             guard let limit else { return try await Self.show(events, output) }
             try await output.progress.during("Scanning", limit: limit) {
-                try await Self.run(within: limit) { try await Self.show(events, output) }
+                try await TimeLimit.within(limit) { try await Self.show(events, output) }
             }
-        }
-    }
-
-    private static func run(within limit: Duration?, _ work: @escaping @Sendable () async throws -> Void) async throws {
-        guard let limit else { return try await work() }
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await work() }
-            group.addTask { try await CommandClock.sleep(for: limit) }
-            try await group.next()
-            group.cancelAll()
         }
     }
 
@@ -139,7 +138,7 @@ struct ScanCommand: AsyncParsableCommand {
                     Dictionary(uniqueKeysWithValues: advertisement.manufacturerData.map { (company($0), .hex($1)) })),
                 "serviceData": .object(
                     Dictionary(uniqueKeysWithValues: advertisement.serviceData.map { ($0.description, .hex($1)) })),
-                "formats": .object(try AdvertisedFormat.json(advertisement)),
+                "formats": .object(try KnownAdvertisement.json(advertisement)),
             ]),
             text(event, peripheral, advertisement, output))
     }
@@ -149,7 +148,8 @@ struct ScanCommand: AsyncParsableCommand {
         Hex.string([UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)])
     }
 
-    private static func company(_ id: UInt16) -> String {
+    /// Returns a company identifier as four hexadecimal digits.
+    static func company(_ id: UInt16) -> String {
         Hex.string([UInt8(id >> 8), UInt8(id & 0xFF)])
     }
 
@@ -166,16 +166,35 @@ struct ScanCommand: AsyncParsableCommand {
     }
 
     /// Returns the services and data: with their meaning if it is known, otherwise in hexadecimal.
-    static func contents(of advertisement: Advertisement) -> String {
-        let formats = AdvertisedFormat.all(in: advertisement)
+    ///
+    /// - Parameter sensor: the readings of the peripheral, which replace those of the advertisement.
+    static func contents(of advertisement: Advertisement, _ sensor: SensorTable.Sensor? = nil) -> String {
+        let known = AdvertisementFormats.shown.all(in: advertisement)
+        let sources = Set(known.compactMap(\.format.source))
         let services = advertisement.serviceUUIDs.sorted().map(ServiceArgument.text)
+        var formats = known.map(\.text)
+        if let sensor {
+            formats = known.filter(\.readings.isEmpty).map(\.text)
+            formats.append("\(sensor.formats.joined(separator: ", ")): \(readings(of: sensor))")
+        }
         let manufacturer = advertisement.manufacturerData.sorted { $0.key < $1.key }
-            .filter { data in !formats.contains { $0.company == data.key } }
+            .filter { !sources.contains(.company($0.key)) }
             .map { "\(company($0.key)):\(Hex.string($0.value))" }
         let data = advertisement.serviceData.sorted { $0.key < $1.key }
-            .filter { data in !formats.contains { $0.service == data.key } }
+            .filter { !sources.contains(.service($0.key)) }
             .map { "\($0.key)=\(Hex.string($0.value))" }
         let classes = advertisement.deviceClass.map { ["class=\(deviceClass($0))"] } ?? []
-        return (services + formats.map(\.text.harmless) + manufacturer + data + classes).joined(separator: " ")
+        return (services + formats.map(\.harmless) + manufacturer + data + classes).joined(separator: " ")
+    }
+
+    /// The age from which that of a reading is shown.
+    private static let shownAge = Duration.seconds(10)
+
+    /// Returns the readings of a sensor, with the ages of those that the last ones did not repeat.
+    private static func readings(of sensor: SensorTable.Sensor) -> String {
+        sensor.readings.map { aged in
+            let isOld = aged.age - sensor.age >= shownAge
+            return "\(aged.reading)" + (isOld ? " (\(aged.age.components.seconds) s ago)" : "")
+        }.joined(separator: ", ")
     }
 }

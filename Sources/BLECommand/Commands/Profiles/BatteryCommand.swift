@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import BLEProfiles
 
 struct BatteryCommand: AsyncParsableCommand {
@@ -8,7 +9,7 @@ struct BatteryCommand: AsyncParsableCommand {
 
     @OptionGroup var options: CommonOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String?
 
     func run() async throws {

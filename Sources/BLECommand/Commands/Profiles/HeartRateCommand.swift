@@ -1,15 +1,18 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import BLEProfiles
 
 struct HeartRateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "heart-rate", abstract: "Show the measurements of a heart rate sensor as they arrive.")
+        commandName: "heart-rate", abstract: "Show the measurements of a heart rate sensor as they arrive.",
+        discussion: "With --count, it also ends, with an error, when no measurement comes for --timeout.")
 
     @OptionGroup var options: CommonOptions
     @OptionGroup var maintain: MaintainOption
+    @OptionGroup var time: TimeLimit
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String?
 
     @Option(help: ArgumentHelp("End after this number of measurements.", valueName: "n"))
@@ -19,7 +22,8 @@ struct HeartRateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (id, count, timeout, maintain) = (id, count, options.timeoutDuration, maintain)
-        try await Session.run(options, outage: maintain.outage) { central, output in
+        let silence = time.silence(count: count, maintain, options)
+        try await Session.run(options, outage: maintain.outage, limit: time.limit) { central, output in
             let finder = Finder(
                 central: central, output: output, timeout: timeout, isPatient: maintain.maintain)
             let sensor = try await finder.find(id, offering: .heartRate)
@@ -28,15 +32,15 @@ struct HeartRateCommand: AsyncParsableCommand {
             let measurements = try await output.progress.during("Connecting to \(sensor)") {
                 try await HeartRate(sensor).measurements()
             }
-            var received = 0
-            for try await event in measurements.events {
-                guard case .value(let measurement) = event else {
-                    if case .gap(let error) = event { try output.gap(error) }
-                    continue
+            try await ReceivedValues().during(silence, of: sensor, wanted: count) { received in
+                for try await event in measurements.events {
+                    guard case .value(let measurement) = event else {
+                        if case .gap(let error) = event { try output.gap(error) }
+                        continue
+                    }
+                    try output.line(Self.json(measurement), measurement.description)
+                    if received.add() == count { break }
                 }
-                received += 1
-                try output.line(Self.json(measurement), measurement.description)
-                if received == count { break }
             }
         }
     }

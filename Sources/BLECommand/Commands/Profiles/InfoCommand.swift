@@ -1,6 +1,7 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 import BLEProfiles
 
 struct InfoCommand: AsyncParsableCommand {
@@ -9,7 +10,7 @@ struct InfoCommand: AsyncParsableCommand {
 
     @OptionGroup var options: CommonOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String?
 
     func run() async throws {

@@ -9,15 +9,20 @@ struct ProfileCommand: AsyncParsableCommand {
             Reads all readable values of the service and shows its notifications, with units. On a terminal, the \
             output is a table that is kept up to date, with a sparkline of the latest numbers; elsewhere, it is a line \
             for each value. A service without notifications is read once, or repeatedly with --every.
+
+            With --count, it also ends, with an error, when the link does, or when no value comes for --timeout.
             """)
 
     @OptionGroup var options: CommonOptions
     @OptionGroup var maintain: MaintainOption
+    @OptionGroup var time: TimeLimit
 
-    @Argument(help: "The service: a name such as heart-rate, or a UUID.", transform: ServiceArgument.init(named:))
+    @Argument(
+        help: "The service: a name such as heart-rate, or a UUID.", completion: .services,
+        transform: ServiceArgument.init(named:))
     var service: ServiceArgument
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String?
 
     @Option(
@@ -39,7 +44,8 @@ struct ProfileCommand: AsyncParsableCommand {
     func run() async throws {
         let (id, service, count, maintain) = (id, service.uuid, count, maintain)
         let (every, timeout) = (every.map { Duration.seconds($0) }, options.timeoutDuration)
-        try await Session.run(options, outage: maintain.outage) { central, output in
+        let silence = time.silence(count: count, maintain, options)
+        try await Session.run(options, outage: maintain.outage, limit: time.limit) { central, output in
             let peripheral = try await Finder(
                 central: central, output: output, timeout: timeout, isPatient: maintain.maintain
             )
@@ -49,7 +55,7 @@ struct ProfileCommand: AsyncParsableCommand {
                 try await maintain.waitForLink(to: peripheral)
                 return try await LiveView(of: service, on: peripheral, output.about(peripheral))
             }
-            try await view.run(count: count, every: every, isMaintained: maintain.maintain)
+            try await view.run(count: count, every: every, silence: silence, isMaintained: maintain.maintain)
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import BLERecording
 
 struct DiffCommand: AsyncParsableCommand {

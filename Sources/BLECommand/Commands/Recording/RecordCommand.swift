@@ -1,6 +1,7 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 import Synchronization
 
 struct RecordCommand: AsyncParsableCommand {
@@ -19,7 +20,7 @@ struct RecordCommand: AsyncParsableCommand {
         help: ArgumentHelp("Subscribe to everything, and take the values of that time.", valueName: "seconds"))
     var listen = 0.0
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
     func validate() throws {

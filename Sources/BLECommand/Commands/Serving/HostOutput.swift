@@ -1,5 +1,6 @@
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 
 /// Shows what happens to a host.
 enum HostOutput {
@@ -55,7 +56,7 @@ enum HostOutput {
             ], "\(name) \(title(subscriber.characteristic))\(central.map { " by \($0)" } ?? "")", output)
     }
 
-    private static func title(_ uuid: BluetoothUUID) -> String { uuid.name(in: .vendors) ?? uuid.description }
+    private static func title(_ uuid: BluetoothUUID) -> String { uuid.name(in: .shown) ?? uuid.description }
 
     private static func line(_ event: String, _ keys: [String: JSON], _ text: String, _ output: Output) throws {
         try output.line(.object(keys.merging(["event": .string(event)]) { $1 }), text)

@@ -1,7 +1,9 @@
 import ArgumentParser
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 import BLESimulation
+import BLETransfers
 import FoundationEssentials
 
 #if DeviceCommands
@@ -15,6 +17,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
     case battery
     case weatherStation = "weather-station"
     case lamp
+    case receiver
     #if DeviceCommands
         case lock
         case updatable
@@ -27,6 +30,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
             case .battery: .battery(name: name)
             case .weatherStation: .weatherStation(name: name)
             case .lamp: .lamp(name: name)
+            case .receiver: Receiver().definition(name: name)
             #if DeviceCommands
                 case .lock: SimulatedLock().definition
                 case .updatable: Self.updatable(name)
@@ -57,6 +61,7 @@ enum ServedName: String, ExpressibleByArgument, CaseIterable {
         case .battery: "Battery"
         case .weatherStation: "Weather Station"
         case .lamp: "Lamp"
+        case .receiver: "Receiver"
         #if DeviceCommands
             case .lock: "Lock"
             case .updatable: "Updatable"
@@ -81,9 +86,9 @@ extension PeripheralDefinition {
             throw ValidationError("\(argument) is not a readable file, nor one of: \(ServedName.list).")
         }
         do {
-            self = try DefinitionFile(json: json).definition
+            self = try Entry.$catalog.withValue(.shown) { try DefinitionFile(json: json).definition }
             try check(self)
-        } catch let mistake as Entry.Mistake {
+        } catch let mistake as DefinitionError {
             throw ValidationError("\(argument): \(mistake)")
         }
         if let name {
@@ -115,7 +120,16 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The name to advertise, up to 29 bytes.", valueName: "text"))
     var name: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "For receiver: where the received files are stored. Without it, they are only shown.",
+            valueName: "directory"))
+    var directory: String?
+
     func validate() throws {
+        guard directory == nil || peripheral == ServedName.receiver.rawValue else {
+            throw ValidationError("--directory is for: ble serve receiver.")
+        }
         guard name?.utf8.count ?? 0 <= 29 else {
             throw ValidationError("--name has up to 29 bytes. Use a shorter name.")
         }
@@ -123,7 +137,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         // Read before signals are handled, so that a signal ends the reading of a long file.
-        let definition = try definition()
+        let receiver = try receiver()
+        let definition = try definition(receiver)
         let warning = pairing.warning(about: definition)
         let agent = pairing.makeAgent(json: options.json)
         // Channels are the kernel's, which the fake bluetoothd of a shared radio does not have.
@@ -135,7 +150,8 @@ struct ServeCommand: AsyncParsableCommand {
             if let warning { output.note("warning: \(warning)") }
             let events = await host.events()
             let requests = AnsweredRequests()
-            await host.observeRequests { requests.add($0) }
+            // Those of a receiver are packets of files.
+            if receiver == nil { await host.observeRequests { requests.add($0) } }
             try await host.withServed(definition) { served in
                 output.note("serving \(definition.advertisement.localName ?? peripheral); Ctrl-C ends")
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -143,6 +159,7 @@ struct ServeCommand: AsyncParsableCommand {
                         for try await event in events { try HostOutput.show(event, output) }
                     }
                     group.addTask { try await requests.show(output) }
+                    if let receiver { group.addTask { try await receiver.show(output) } }
                     if !CommandClock.isVirtual {
                         let input = ServedInput(definition: definition, user: agent?.user)
                         group.addTask { try await input.follow(served, output) }
@@ -155,8 +172,15 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func definition() throws -> PeripheralDefinition {
-        try PeripheralDefinition(argument: peripheral, name: name, check: Self.check)
+    private func receiver() throws -> Receiver? {
+        guard peripheral == ServedName.receiver.rawValue else { return nil }
+        // The shared radio has no channels.
+        return try Receiver(directory: directory, hasChannel: options.backend != .simulated)
+    }
+
+    private func definition(_ receiver: Receiver?) throws -> PeripheralDefinition {
+        if let receiver { return receiver.definition(name: name ?? ServedName.receiver.defaultName) }
+        return try PeripheralDefinition(argument: peripheral, name: name, check: Self.check)
     }
 
     /// What any host refuses: the services GAP and GATT.
@@ -168,7 +192,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard !problems.isEmpty else { return }
         let shown = problems.prefix(20).map(\.description)
         let rest = problems.count - shown.count
-        throw Entry.Mistake(
+        throw DefinitionError(
             message: (shown + (rest > 0 ? ["and \(rest) more"] : [])).joined(separator: "\n"))
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import FoundationEssentials
 
 /// A line of standard input that sets a value: a characteristic and bytes in hexadecimal, or both as JSON.
@@ -19,7 +20,7 @@ struct ValueLine {
             do {
                 key = try CharacteristicArgument(named: String(words[0]))
             } catch let error as ValidationError {
-                throw Entry.Mistake(message: error.message)
+                throw DefinitionError(message: error.message)
             }
             guard let uuid = key.uuid, key.descriptor == nil else { throw Self.notPair }
             (characteristic, number, service, value) = (uuid, key.number, nil, bytes)
@@ -27,9 +28,10 @@ struct ValueLine {
         }
         let place = Entry.Place()
         let object = try Entry(text: Data(line.utf8)).object(["uuid", "number", "service", "value", "text"])
-        characteristic = try object.required("uuid", in: place).characteristic()
+        (characteristic, service) = try Entry.$catalog.withValue(.shown) {
+            (try object.required("uuid", in: place).characteristic(), try object["service"]?.service())
+        }
         number = try object["number"]?.integer(1...65_535)
-        service = try object["service"]?.service()
         if let text = object["text"] {
             guard object["value"] == nil else { throw text.mistake("\"value\" and \"text\" cannot be combined") }
             value = Array(try text.string().utf8)
@@ -38,7 +40,7 @@ struct ValueLine {
         }
     }
 
-    private static let notPair = Entry.Mistake(message: "not a characteristic and a value in hexadecimal")
+    private static let notPair = DefinitionError(message: "not a characteristic and a value in hexadecimal")
 
     /// A characteristic's position in a definition.
     typealias Position = (service: Int, characteristic: Int)
@@ -55,17 +57,17 @@ struct ValueLine {
         let name = "\(characteristic)" + (service.map { " in \($0)" } ?? "")
         guard let number else {
             guard let first = all.first else {
-                throw Entry.Mistake(message: "the definition has no characteristic \(name)")
+                throw DefinitionError(message: "the definition has no characteristic \(name)")
             }
             guard all.count == 1 else {
-                throw Entry.Mistake(
+                throw DefinitionError(
                     message: "the definition has \(all.count) characteristics of type \(name): add the number, "
                         + "such as \(characteristic)#2 or \"number\": 2")
             }
             return first
         }
         guard all.indices.contains(number - 1) else {
-            throw Entry.Mistake(message: "the definition has only \(all.count) characteristics of type \(name)")
+            throw DefinitionError(message: "the definition has only \(all.count) characteristics of type \(name)")
         }
         return all[number - 1]
     }

@@ -22,7 +22,7 @@ struct ChannelCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
     @OptionGroup var pairing: PairingOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String?
 
     @Flag(help: "Accept one channel of a central instead: advertise, and publish the number.")

@@ -1,4 +1,5 @@
 import BLE
+import BLEDefinitions
 import Synchronization
 internal import Waiting
 

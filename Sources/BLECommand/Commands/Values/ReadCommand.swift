@@ -1,5 +1,6 @@
 import ArgumentParser
 import BLE
+import BLEDefinitions
 import BLEProfiles
 
 struct ReadCommand: AsyncParsableCommand {
@@ -9,16 +10,19 @@ struct ReadCommand: AsyncParsableCommand {
     @OptionGroup var options: CommonOptions
     @OptionGroup var values: ValueOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
-    @Argument(help: CharacteristicArgument.helpWithDescriptor, transform: CharacteristicArgument.init(named:))
+    @Argument(
+        help: CharacteristicArgument.helpWithDescriptor, completion: .characteristics,
+        transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
     func run() async throws {
         let (id, characteristic, timeout, guesses) = (id, characteristic, options.timeoutDuration, values.guess)
         try await Session.run(options) { central, output in
-            let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
+            let finder = Finder(central: central, output: output, timeout: timeout)
+            let peripheral = try await finder.find(id, byWords: true)
             let (attribute, value) = try await output.progress.during(
                 "Reading \(characteristic.title) of \(peripheral)"
             ) {

@@ -1,22 +1,30 @@
 import ArgumentParser
 import BLE
+import BLEAssignedNumbers
+import BLEDefinitions
 
 struct WriteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "write", abstract: "Write a characteristic or a descriptor.")
+        commandName: "write", abstract: "Write a characteristic or a descriptor.",
+        discussion: """
+            The value is shown as it was written, in hexadecimal and decoded. Examples:
+
+            ble write Lamp ff01 1e
+            ble write Sensor temperature 21.5
+            ble write Lamp ff01 --uint16 300
+            """)
 
     @OptionGroup var options: CommonOptions
 
-    @Argument(help: idHelp)
+    @Argument(help: idHelp, completion: .peripherals)
     var id: String
 
-    @Argument(help: CharacteristicArgument.helpWithDescriptor, transform: CharacteristicArgument.init(named:))
+    @Argument(
+        help: CharacteristicArgument.helpWithDescriptor, completion: .characteristics,
+        transform: CharacteristicArgument.init(named:))
     var characteristic: CharacteristicArgument
 
-    @Argument(
-        help: ArgumentHelp("The value in hexadecimal, two digits for each byte.", valueName: "hex"),
-        transform: HexArgument.init(hexadecimal:))
-    var value: HexArgument
+    @OptionGroup var value: WrittenValue
 
     @Flag(help: "Do not wait for the peripheral's response.")
     var withoutResponse = false
@@ -25,21 +33,35 @@ struct WriteCommand: AsyncParsableCommand {
         guard !withoutResponse || characteristic.descriptor == nil else {
             throw ValidationError("A descriptor is always written with response.")
         }
+        try value.check(for: characteristic)
     }
 
     func run() async throws {
-        let (id, characteristic, bytes, timeout) = (id, characteristic, value.bytes, options.timeoutDuration)
+        let (id, characteristic, timeout) = (id, characteristic, options.timeoutDuration)
+        let (text, given) = (value.typedText, try await value.bytes())
         let type: WriteType = withoutResponse ? .withoutResponse : .withResponse
         try await Session.run(options) { central, output in
             let peripheral = try await Finder(central: central, output: output, timeout: timeout).find(id)
-            let attribute = try await output.progress.during("Writing \(characteristic.title) of \(peripheral)") {
+            let (attribute, value) = try await output.progress.during(
+                "Writing \(characteristic.title) of \(peripheral)"
+            ) {
                 let attribute = try await characteristic.attribute(on: peripheral)
+                // After the write, the peripheral may end the link.
+                let format = await attribute.format(on: peripheral)
+                let bytes =
+                    try text.map { text throws(BLEError) in
+                        try attribute.parse(text, format) { (format, text) throws(BLEError) in
+                            try format.encode(text: text)
+                        }
+                    } ?? given
                 try await attribute.write(bytes, to: peripheral, type: type)
-                return attribute
+                return (attribute, ShownValue(bytes, format, guessing: false))
             }
+            let count = value.bytes.count
+            let json = value.json.filter { ["value", "decoded"].contains($0.key) }
             try output.about(peripheral).line(
-                .object(attribute.json.merging(["value": .hex(bytes)]) { $1 }),
-                "wrote \(bytes.count) \(bytes.count == 1 ? "byte" : "bytes")")
+                .object(json.merging(attribute.json) { $1 }),
+                "wrote \(count) \(count == 1 ? "byte" : "bytes")" + (count > 0 ? ": \(value.text(output))" : ""))
         }
     }
 }

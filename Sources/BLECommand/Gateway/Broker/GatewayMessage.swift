@@ -112,6 +112,6 @@ struct GatewayTopics: Sendable {
 
     /// The part of a topic that stands for a peripheral: its address without colons, in lowercase.
     static func device(_ peripheral: Peripheral.ID) -> String {
-        DeviceField.id(peripheral.rawValue, separator: nil)
+        SensorReading.id(peripheral.rawValue, separator: nil)
     }
 }

@@ -1,10 +1,11 @@
 import BLE
+import BLEDefinitions
 
 /// Home Assistant's announcements of devices (MQTT integration, "Device discovery payload").
 enum HomeAssistant {
     /// Returns the announcement of a device with its fields and the parts that have events.
     static func announcement(
-        _ id: String, _ name: String, _ fields: [DeviceField], _ sources: Set<DeviceEvent.Source>,
+        _ id: String, _ name: String, _ fields: [SensorReading], _ sources: Set<DeviceEvent.Source>,
         _ topics: GatewayTopics
     ) -> JSON {
         let identifier = topics.identifier(id)
@@ -38,7 +39,7 @@ enum HomeAssistant {
     /// The longest state that Home Assistant accepts, in characters.
     private static let maximumLength = 255
 
-    private static func component(_ field: DeviceField, _ identifier: String) -> JSON {
+    private static func component(_ field: SensorReading, _ identifier: String) -> JSON {
         let id = "\(identifier)_\(field.id)"
         var component: [String: JSON] = [
             "uniq_id": .string(id), "name": .string(field.name),
@@ -131,6 +132,6 @@ enum HomeAssistant {
     ]
 }
 
-extension DeviceField.Value {
+extension SensorReading.Value {
     fileprivate var isFlag: Bool { if case .flag = self { true } else { false } }
 }

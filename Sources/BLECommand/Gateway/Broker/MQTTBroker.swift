@@ -1,3 +1,5 @@
+import BLE
+
 #if Gateway
     import BLE
     import Logging

@@ -1,3 +1,4 @@
+import BLE
 import FoundationEssentials
 
 /// A file with the certificates that are trusted, in the form that OpenSSL reads: PEM.

@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEDefinitions
 
 /// What a gateway publishes, and where. ``GatewayFile`` reads it; see Docs/Gateway.md.
 struct GatewayConfiguration: Sendable {
@@ -53,6 +54,8 @@ struct ListedDevice: Sendable {
         case identity([UInt8])
         /// All peripherals with this name.
         case name(String)
+        /// All peripherals whose names begin so.
+        case namePrefix(String)
         /// All peripherals that advertise the service, or data of it.
         case service(BluetoothUUID)
         /// All peripherals with data of the company.
@@ -69,13 +72,15 @@ struct ListedDevice: Sendable {
     /// How long a silent device is available.
     var expiry: Duration = .seconds(300)
     /// The format of its advertisements. Nil for the formats that the gateway knows.
-    var format: DeviceFormat?
+    var format: DataLayout?
+    /// The maximum number of links at the same time, of an entry that stands for many peripherals.
+    var links = 4
     /// The characteristics whose values are read, and subscribed to, on a link that is maintained.
     var values: [CharacteristicKey] = []
     /// The services whose values are read, and subscribed to, in addition.
     var profiles: [BluetoothUUID] = []
     /// The formats of characteristics. Without one, a value has the format that the SIG publishes.
-    var formats: [CharacteristicKey: DeviceFormat] = [:]
+    var formats: [CharacteristicKey: DataLayout] = [:]
     /// The gateway that publishes it whenever it hears it, in a fleet. Nil for the one that hears it best.
     var gateway: String?
 
@@ -86,6 +91,14 @@ struct ListedDevice: Sendable {
 
     /// Whether a link is maintained.
     var hasLink: Bool { !values.isEmpty || !profiles.isEmpty }
+
+    /// Whether any number of peripherals may match.
+    var standsForMany: Bool {
+        switch match {
+        case .address, .identity: false
+        case .name, .namePrefix, .service, .company: true
+        }
+    }
 
     /// Whether the device has private addresses, which change.
     var isPrivate: Bool { if case .identity = match { true } else { false } }
@@ -98,15 +111,15 @@ struct ListedDevice: Sendable {
     /// For a device with private addresses, it is made of the entry's key, as its address changes and its key is
     /// secret. No address has that form.
     func topic(of peripheral: Peripheral.ID) -> String {
-        isPrivate ? "private_\(DeviceField.id(key))" : GatewayTopics.device(peripheral)
+        isPrivate ? "private_\(SensorReading.id(key))" : GatewayTopics.device(peripheral)
     }
 
     /// Whether a part of a topic may stand for a peripheral of this entry.
     func mayHave(topic: String) -> Bool {
         switch match {
         case .address(let id): topic == GatewayTopics.device(id)
-        case .identity: topic == "private_\(DeviceField.id(key))"
-        case .name, .service, .company: !topic.hasPrefix("private_")
+        case .identity: topic == "private_\(SensorReading.id(key))"
+        case .name, .namePrefix, .service, .company: !topic.hasPrefix("private_")
         }
     }
 }
@@ -117,6 +130,7 @@ struct DeviceList: Sendable {
     private let keys: [String: ListedDevice]
     private let addresses: [String: Peripheral.ID]
     private let privateDevices: PrivateDevices
+    private let hasPrefixes: Bool
     let all: [ListedDevice]
 
     init(_ devices: [ListedDevice]) {
@@ -127,6 +141,7 @@ struct DeviceList: Sendable {
         entries = Dictionary(devices.map { ($0.match, $0) }) { first, _ in first }
         keys = Dictionary(devices.map { ($0.key, $0) }) { first, _ in first }
         privateDevices = PrivateDevices(devices)
+        hasPrefixes = devices.contains { if case .namePrefix = $0.match { true } else { false } }
     }
 
     /// The devices whose addresses are listed.
@@ -141,7 +156,8 @@ struct DeviceList: Sendable {
     /// Returns the entry with an address.
     func entry(at address: Peripheral.ID) -> ListedDevice? { entries[.address(address)] }
 
-    /// Returns the entry of a peripheral: the one with its address, otherwise with its name, a company, or a service.
+    /// Returns the entry of a peripheral: the one with its address, otherwise with its name, the longest beginning
+    /// of its name, a company, or a service.
     ///
     /// Only its address, or the key that resolves it, makes an entry apply to a peripheral whose address changes: each
     /// new address would be a new device.
@@ -150,12 +166,18 @@ struct DeviceList: Sendable {
         guard hasLastingAddress(peripheral, advertisement.addressType) else {
             return privateDevices.entry(of: peripheral)
         }
-        if let name = advertisement.localName, let device = entries[.name(name)] { return device }
+        if let name = advertisement.localName, let device = entries[.name(name)] ?? entry(named: name) { return device }
         for company in advertisement.manufacturerData.keys.sorted() {
             if let device = entries[.company(company)] { return device }
         }
         let services = advertisement.serviceUUIDs.union(advertisement.serviceData.keys)
         return services.compactMap { entries[.service($0)] }.min { $0.key < $1.key }
+    }
+
+    /// Returns the entry with the longest beginning of a name.
+    private func entry(named name: String) -> ListedDevice? {
+        guard hasPrefixes else { return nil }
+        return name.indices.reversed().lazy.compactMap { entries[.namePrefix(String(name[...$0]))] }.first
     }
 
     /// Whether a peripheral keeps its address: a public one, or a static random one, whose two highest bits are set

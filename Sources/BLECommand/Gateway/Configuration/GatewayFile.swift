@@ -1,4 +1,6 @@
 import BLE
+import BLEAssignedNumbers
+import BLEDefinitions
 import FoundationEssentials
 
 /// A gateway's configuration as JSON; see Docs/Gateway.md.
@@ -12,12 +14,10 @@ enum GatewayFile {
         "tls": ["ca"],
         "history": ["file", "days", "megabytes"],
         "device": [
-            "name", "address", "irk", "localName", "service", "company", "bthomeKey", "expiry", "format", "values",
-            "profiles", "formats", "gateway", "messages",
+            "name", "address", "irk", "localName", "namePrefix", "service", "company", "bthomeKey", "expiry", "format",
+            "values", "profiles", "links", "formats", "gateway", "messages",
         ],
         "messages": ["protocol", "commands", "serial", "keys"],
-        "format": ["company", "service", "begins", "length", "order", "fields"],
-        "field": ["at", "type", "bit", "factor", "add", "unit", "unknown"],
     ]
 
     /// Reads a configuration.
@@ -33,7 +33,7 @@ enum GatewayFile {
         }
         if let fleet = object["fleet"] { configuration.isFleet = try fleet.boolean() }
         configuration.history = try object["history"].map(history)
-        let formats = try object["formats"].map(formats) ?? [:]
+        let formats = try object["formats"].map(DataLayout.layouts) ?? [:]
         var matches: [ListedDevice.Match: String] = [:]
         var topics: [String: String] = [:]
         for (key, entry) in try object.required("devices", in: entry.place).entries() {
@@ -41,7 +41,7 @@ enum GatewayFile {
             guard device.gateway == nil || configuration.isFleet else {
                 throw entry.mistake("a device has a gateway only if \"fleet\" is true")
             }
-            if device.isPrivate, let other = topics.updateValue(key, forKey: DeviceField.id(key)) {
+            if device.isPrivate, let other = topics.updateValue(key, forKey: SensorReading.id(key)) {
                 throw entry.mistake("the same topics as \"\(other.excerpt)\"; its name needs other letters or digits")
             }
             if let other = matches.updateValue(key, forKey: device.match) {
@@ -80,7 +80,7 @@ enum GatewayFile {
     }
 
     private static func device(
-        _ key: String, _ entry: Entry, _ formats: [String: DeviceFormat]
+        _ key: String, _ entry: Entry, _ formats: [String: DataLayout]
     ) throws -> ListedDevice {
         guard key.utf8.count <= 200 else { throw entry.mistake("a name of more than 200 bytes") }
         let object = try object(entry, "device")
@@ -88,13 +88,14 @@ enum GatewayFile {
         if let address = object["address"] { matches.append(.address(try Self.address(address))) }
         if let key = object["irk"] { matches.append(.identity(try identityKey(key))) }
         if let name = object["localName"] { matches.append(.name(try text(name))) }
+        if let prefix = object["namePrefix"] { matches.append(.namePrefix(try text(prefix))) }
         if let service = object["service"] { matches.append(.service(try service.service())) }
-        if let company = object["company"] { matches.append(.company(try Self.company(company))) }
+        if let company = object["company"] { matches.append(.company(try company.company())) }
         guard matches.count == 1 else {
-            throw entry.mistake("a device has one of address, irk, localName, service and company")
+            throw entry.mistake("a device has one of address, irk, localName, namePrefix, service and company")
         }
         var device = ListedDevice(key: key, match: matches[0])
-        if device.isPrivate, DeviceField.id(key).isEmpty {
+        if device.isPrivate, SensorReading.id(key).isEmpty {
             throw entry.mistake("a name with a letter from a to z or a digit is needed: the topics are made of it")
         }
         device.name = try object["name"].map(text)
@@ -116,14 +117,14 @@ enum GatewayFile {
 
     /// Reads what concerns the link of a device.
     private static func addLink(
-        _ object: [String: Entry], _ formats: [String: DeviceFormat], to device: inout ListedDevice
+        _ object: [String: Entry], _ formats: [String: DataLayout], to device: inout ListedDevice
     ) throws {
-        for key in ["values", "profiles", "formats", "messages"] {
-            guard let entry = object[key], object["address"] == nil else { continue }
-            throw entry.mistake(
-                device.isPrivate
-                    ? "a device with an irk has no \(key): pair it, and list its identity address (ble pair)"
-                    : "only a device with an address has \(key)")
+        for key in ["values", "profiles", "formats", "messages"] where device.isPrivate {
+            guard let entry = object[key] else { continue }
+            throw entry.mistake("a device with an irk has no \(key): pair it, and list its identity address (ble pair)")
+        }
+        if let entry = object["messages"], object["address"] == nil {
+            throw entry.mistake("only a device with an address has messages")
         }
         if let values = object["values"] { device.values = try values.array().map { try value($0) } }
         if let entry = object["messages"] {
@@ -134,6 +135,12 @@ enum GatewayFile {
             #endif
         }
         if let profiles = object["profiles"] { device.profiles = try profiles.array().map { try $0.service() } }
+        if let links = object["links"] {
+            guard device.standsForMany, device.hasLink else {
+                throw links.mistake("only an entry for many peripherals, with values or profiles, has links")
+            }
+            device.links = try links.integer(1...16)
+        }
         // The characteristics with formats, by the ids of their fields: one would overwrite the other's values.
         var names: [String: String] = [:]
         for (name, entry) in try object["formats"]?.entries() ?? [] {
@@ -147,7 +154,7 @@ enum GatewayFile {
             let format = try known(entry, formats)
             guard format.source == nil else { throw entry.mistake("the format is of advertised data") }
             for field in format.fields {
-                let id = DeviceField.id(field.name)
+                let id = SensorReading.id(field.name)
                 guard let other = names.updateValue(name, forKey: id) else { continue }
                 throw entry.mistake("has a value of the same name as \(other.excerpt): \(id)")
             }
@@ -156,7 +163,7 @@ enum GatewayFile {
     }
 
     /// The format with this name.
-    private static func known(_ entry: Entry, _ formats: [String: DeviceFormat]) throws -> DeviceFormat {
+    private static func known(_ entry: Entry, _ formats: [String: DataLayout]) throws -> DataLayout {
         let name = try entry.string()
         guard let format = formats[name] else {
             let meant = Suggestion.nearest(to: name, in: formats.keys.sorted())
@@ -178,13 +185,7 @@ enum GatewayFile {
         try entry.object(keys[kind] ?? [])
     }
 
-    static func text(_ entry: Entry) throws -> String {
-        let text = try entry.string()
-        guard !text.isEmpty, text.utf8.count <= 200, text == text.harmless else {
-            throw entry.mistake("not a text of 1 to 200 bytes without control characters")
-        }
-        return text
-    }
+    static func text(_ entry: Entry) throws -> String { try entry.label() }
 
     private static func address(_ entry: Entry) throws -> Peripheral.ID {
         let text = try entry.string()
@@ -201,13 +202,6 @@ enum GatewayFile {
             throw entry.mistake("not a key of 32 hexadecimal digits")
         }
         return bytes
-    }
-
-    static func company(_ entry: Entry) throws -> UInt16 {
-        guard let digits = Hex.bytes(try entry.string()), digits.count == 2 else {
-            throw entry.mistake("not a company of four digits, such as 0499")
-        }
-        return UInt16(digits[0]) << 8 | UInt16(digits[1])
     }
 
     /// A part of a topic: a subscription's wildcards and a slash would change what the topic is.

@@ -1,5 +1,6 @@
 import BLE
 import BLEAssignedNumbers
+import BLEDefinitions
 
 /// The values of a device with a link.
 extension ListedDevice {
@@ -42,11 +43,11 @@ extension ListedDevice {
     }
 
     /// Returns the fields of a value, in its own format or in that of the SIG.
-    func fields(of value: [UInt8], _ key: CharacteristicKey) -> [DeviceField] {
+    func fields(of value: [UInt8], _ key: CharacteristicKey) -> [SensorReading] {
         let own = formats.filter { $0.key.overlaps(key) }
         // Of formats in several services, none is that of a characteristic in any service.
-        guard own.count == 1, let format = own.first?.value else { return DeviceField.fields(of: value, key) }
-        return format.fields(of: value)
+        guard own.count == 1, let format = own.first?.value else { return SensorReading.fields(of: value, key) }
+        return format.readings(in: value)
     }
 }
 

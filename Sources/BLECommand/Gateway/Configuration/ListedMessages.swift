@@ -1,3 +1,7 @@
+import BLE
+import BLEAssignedNumbers
+import BLEDefinitions
+
 #if DeviceCommands
     import BLE
     import BLEFeatures

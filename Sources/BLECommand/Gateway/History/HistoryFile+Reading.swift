@@ -1,3 +1,6 @@
+import BLE
+import BLEDefinitions
+
 #if Gateway
     import BLE
     import GRDB
@@ -165,7 +168,7 @@
         /// Nil for a row that no gateway has written.
         fileprivate init?(_ row: Row) {
             guard let id = Int64.fromDatabaseValue(row[0]), let kind = Int64.fromDatabaseValue(row[2]),
-                let value = DeviceField.Value(kind, row[1])
+                let value = SensorReading.Value(kind, row[1])
             else { return nil }
             let texts = (3...7).compactMap { String.fromDatabaseValue(row[$0]) }
             guard texts.count == 5 else { return nil }

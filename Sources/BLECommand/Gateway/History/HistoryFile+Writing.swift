@@ -1,3 +1,5 @@
+import BLE
+
 #if Gateway
     import GRDB
 
@@ -158,7 +160,7 @@
         }
     }
 
-    extension DeviceField.Value {
+    extension SensorReading.Value {
         /// The number in the table `field`.
         fileprivate var kind: Int64 {
             switch self {

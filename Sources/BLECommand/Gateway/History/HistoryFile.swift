@@ -1,3 +1,5 @@
+import BLE
+
 #if Gateway
     import Dispatch
     import FoundationEssentials

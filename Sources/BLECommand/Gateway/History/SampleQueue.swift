@@ -1,3 +1,4 @@
+import BLE
 import Waiting
 
 /// A value of a device at a second.
@@ -10,7 +11,7 @@ struct Sample: Equatable, Sendable {
     let name: String
     /// The id of the field, such as `battery_low`.
     let field: String
-    let value: DeviceField.Value
+    let value: SensorReading.Value
     /// The symbol of the unit, such as `°C`.
     let unit: String?
     /// The seconds since 1970, in UTC.
@@ -37,7 +38,7 @@ struct SampleQueue: Sendable {
     }
 
     /// The last sample of each field. The table bounds the number of devices and of their fields.
-    private var latest: [Key: (value: DeviceField.Value, second: Int64)] = [:]
+    private var latest: [Key: (value: SensorReading.Value, second: Int64)] = [:]
     private var queue = Fifo<Sample>()
     /// The number of samples that wait.
     private(set) var count = 0
@@ -51,7 +52,7 @@ struct SampleQueue: Sendable {
     }
 
     private mutating func take(
-        _ field: String, _ value: DeviceField.Value, _ unit: String?, _ state: DeviceState, at second: Int64
+        _ field: String, _ value: SensorReading.Value, _ unit: String?, _ state: DeviceState, at second: Int64
     ) {
         if case .number(let number) = value, !number.isFinite { return }
         let key = Key(device: state.device, field: field)

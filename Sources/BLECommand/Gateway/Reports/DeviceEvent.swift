@@ -1,5 +1,6 @@
 import BLE
 import BLEBTHome
+import BLEDefinitions
 
 /// What happens at a device and is not a state, such as the press of a button.
 struct DeviceEvent: Equatable, Sendable {
@@ -11,9 +12,9 @@ struct DeviceEvent: Equatable, Sendable {
             /// What can happen, such as `double_press`.
             var types: [String] {
                 switch self {
-                case .button: BTHomeButton.allCases.filter { $0 != .none }.map { DeviceField.id("\($0)") }
-                case .dimmer: BTHomeDimmer.allCases.filter { $0 != .none }.map { DeviceField.id("\($0)") }
-                case .command: BTHomeCommand.allCases.map { DeviceField.id("\($0)") }
+                case .button: BTHomeButton.allCases.filter { $0 != .none }.map { SensorReading.id("\($0)") }
+                case .dimmer: BTHomeDimmer.allCases.filter { $0 != .none }.map { SensorReading.id("\($0)") }
+                case .command: BTHomeCommand.allCases.map { SensorReading.id("\($0)") }
                 }
             }
         }
@@ -25,7 +26,7 @@ struct DeviceEvent: Equatable, Sendable {
         /// The name for people, such as `button 2`.
         var name: String { number == 1 ? kind.rawValue : "\(kind.rawValue) \(number)" }
         /// The name in topics, such as `button_2`.
-        var id: String { DeviceField.id(name) }
+        var id: String { SensorReading.id(name) }
     }
 
     let source: Source
@@ -56,7 +57,7 @@ struct DeviceEvent: Equatable, Sendable {
             }
             counts[kind, default: 0] += 1
             return DeviceEvent(
-                source: Source(kind: kind, number: counts[kind] ?? 1), type: type.map { DeviceField.id($0) },
+                source: Source(kind: kind, number: counts[kind] ?? 1), type: type.map { SensorReading.id($0) },
                 details: details)
         }
     }

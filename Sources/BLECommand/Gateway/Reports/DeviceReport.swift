@@ -1,10 +1,11 @@
 import BLE
 import BLEBTHome
 import BLEBeacons
+import BLEDefinitions
 
 /// What an advertisement of a listed device says.
 struct DeviceReport: Sendable {
-    private(set) var fields: [DeviceField] = []
+    private(set) var fields: [SensorReading] = []
     /// The events of BTHome. A device sends each several times; see ``ReportHistory``.
     private(set) var events: [DeviceEvent] = []
     /// The service data of BTHome. Nil if there is none, or if it cannot be decoded.
@@ -41,42 +42,30 @@ struct DeviceReport: Sendable {
         isReceived = advertisement.rssi != nil
         self.peripheral = peripheral
         if let format = entry.format {
-            fields = format.fields(of: advertisement)
+            fields = format.readings(in: advertisement)
             return
         }
         addBTHome(advertisement, peripheral, entry.bthomeKey)
         isTrusted = entry.bthomeKey == nil || data != nil
         if entry.bthomeKey == nil { addBeacons(advertisement) }
-        fields = DeviceField.numbered(fields)
+        fields = SensorReading.numbered(fields)
     }
 
     private mutating func addBeacons(_ advertisement: Advertisement) {
-        if let tag = try? RuuviTag.decode(advertisement) {
-            add("temperature", tag.temperatureCelsius, "°C")
-            add("humidity", tag.humidityPercent, "%")
-            add("pressure", tag.pressurePascals.map { Double($0) / 100 }, "hPa")
-            add("voltage", tag.batteryMillivolts.map { Double($0) / 1000 }, "V")
-            add("movement count", tag.movementCount.map(Double.init), nil)
-        }
-        if let frame = try? Eddystone.decode(advertisement), case .telemetry(let telemetry) = frame {
-            add("temperature", telemetry.temperatureCelsius, "°C")
-            add("voltage", telemetry.batteryMillivolts.map { Double($0) / 1000 }, "V")
-        }
+        fields += Self.beacons.all(in: advertisement).flatMap(\.readings)
     }
+
+    /// The formats of sensors beside BTHome.
+    private static let beacons = AdvertisementFormats(RuuviTag.self, Eddystone.self)
 
     /// The service of BTHome.
     private static let service = BluetoothUUID(0xFCD2)
-
-    private mutating func add(_ name: String, _ value: Double?, _ unit: String?) {
-        guard let value else { return }
-        fields.append(DeviceField(name: name, value: .number(value), unit: unit))
-    }
 
     private mutating func addBTHome(_ advertisement: Advertisement, _ peripheral: Peripheral.ID, _ key: [UInt8]?) {
         guard let data = advertisement.serviceData[Self.service],
             let report = try? BTHome.decode(advertisement), let objects = Self.objects(of: report, peripheral, key)
         else { return }
-        fields += objects.compactMap(DeviceField.init)
+        fields += objects.compactMap(\.reading)
         events = DeviceEvent.events(of: objects)
         self.data = data
         if case .encrypted(let sealed) = report.payload { counter = sealed.counter }

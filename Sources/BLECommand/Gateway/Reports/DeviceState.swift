@@ -1,3 +1,5 @@
+import BLE
+
 /// What a gateway publishes of a device at once.
 struct DeviceState: Sendable {
     /// The device, as in topics.
@@ -7,7 +9,7 @@ struct DeviceState: Sendable {
     /// The name for people.
     let name: String
     /// The values, by their ids.
-    let fields: [String: DeviceField]
+    let fields: [String: SensorReading]
     /// The signal strength in dBm. Nil if no advertisement was received since the last state.
     let rssi: Int?
 }

@@ -33,6 +33,17 @@ public final class RunningProgram: Sendable {
         _ = try await input.write(text)
     }
 
+    /// Returns once `condition`, which is asked again and again, holds. Throws ``ProgramOutput/Ended``, with what is on
+    /// the program's standard error, if its standard output ends first: it brings nothing about any longer.
+    public func until(_ condition: () async throws -> Bool) async throws {
+        while true {
+            let hasEnded = output.hasEnded
+            if try await condition() { return }
+            if hasEnded { throw ProgramOutput.Ended(text: errors.text) }
+            try await ContinuousClock().sleep(for: .milliseconds(10))
+        }
+    }
+
     /// Ends the program's standard input.
     public func closeInput() async { try? await input?.finish() }
 }
@@ -55,6 +66,9 @@ public final class ProgramOutput: Sendable {
 
     /// The text written so far.
     public var text: String { state.value.text }
+
+    /// Whether nothing more can be written.
+    public var hasEnded: Bool { state.value.isComplete }
 
     func record(_ buffers: SubprocessOutputSequence) async throws {
         defer { state.change { $0.isComplete = true } }

@@ -1,5 +1,6 @@
 import BLEFakeBlueZ
 import BLETestSupport
+import Foundation
 public import Subprocess
 import Synchronization
 internal import SystemPackage
@@ -78,6 +79,17 @@ public struct TestProgram: Sendable {
         }
     }
 
+    /// Writes what is known of a program to standard error. The errors of a test that its time limit has cancelled are
+    /// not reported.
+    private func show(_ program: RunningProgram, _ reason: any Error) {
+        let command = arguments.dropFirst(3).joined(separator: " ")
+        let streams = [("output", program.output), ("errors", program.errors)].map { name, stream in
+            "– \(name)\(stream.hasEnded ? " to the end" : " so far"):\n\(stream.text.suffix(2000))"
+        }
+        let lines = ["cancelled beside “\(command)”: \(reason)"] + streams
+        FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
     private func run<Input: InputProtocol>(
         input: Input, _ writer: (Execution<Input, SequenceOutput, SequenceOutput>) -> StandardInputWriter?,
         _ body: (RunningProgram) async throws -> Void
@@ -96,6 +108,7 @@ public struct TestProgram: Sendable {
                 try await body(running)
             } catch {
                 running.send(.kill)
+                if Task.isCancelled { show(running, error) }
                 _ = try await (output, errors)
                 throw Failure(reason: error, output: running.output.text, errors: running.errors.text)
             }

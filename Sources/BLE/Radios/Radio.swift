@@ -1,0 +1,28 @@
+/// A radio that a central uses, possibly with others: an adapter of this machine, or another stack.
+///
+/// ```swift
+/// let central = try await Central(radios: [.bluez(adapter: "hci0"), .bluez(adapter: "hci1")])
+/// ```
+public struct Radio: Sendable {
+    /// Its name, such as `hci1`, by which programs choose it and advertisements name it.
+    public let name: String
+    /// Returns the radio's backend. Given those of the radios before it, because all of a central's have to run on one
+    /// executor.
+    package let makeBackend: @Sendable (_ others: [any CentralBackend]) -> any CentralBackend
+
+    /// Creates a radio on a backend of its own.
+    ///
+    /// All radios of a central must run on the same executor, as those on one `SimulatedRadio` do, and tell so with
+    /// ``CentralBackend/isCurrent``.
+    ///
+    /// - Parameter name: unique among the radios of a central.
+    public init(name: String, backend: some CentralBackend) {
+        self.init(name: name) { _ in backend }
+    }
+
+    package init(
+        name: String, makeBackend: @escaping @Sendable (_ others: [any CentralBackend]) -> any CentralBackend
+    ) {
+        (self.name, self.makeBackend) = (name, makeBackend)
+    }
+}

@@ -1,0 +1,133 @@
+internal import Waiting
+
+/// Scanning with all radios, and what they know.
+extension RadiosBackend {
+    /// Starts to scan with all radios that are on. The others begin when they are.
+    ///
+    /// Throws the error of the first radio if none scans.
+    package func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        wanted = filter
+        try await onAll(where: \.isOn, tolerating: { _ in true }) { (me, radio) throws(BLEError) in
+            try await me.startDiscovery(filter, on: radio)
+        }
+        for radio in members.indices { recover(radio, isLate: true) }
+    }
+
+    package func stopDiscovery() async throws(BLEError) {
+        wanted = nil
+        try await onAll(where: { $0.filter != nil }) { (me, radio) throws(BLEError) in
+            try await me.stopDiscovery(on: radio)
+        }
+    }
+
+    func startDiscovery(_ filter: DiscoveryFilter, on radio: Int) async throws(BLEError) {
+        // What is heard while it starts is this scan's.
+        if members[radio].filter == nil { choice.scanBegan(on: radio) }
+        try await members[radio].backend.startDiscovery(filter)
+        if members[radio].isOn { members[radio].filter = filter }
+    }
+
+    func stopDiscovery(on radio: Int) async throws(BLEError) {
+        try await members[radio].backend.stopDiscovery()
+        members[radio].filter = nil
+    }
+
+    /// Runs `work` for each radio that matches, at the same time. Throws the first radio's error if it fails for one,
+    /// or if it fails for all with errors that are tolerated.
+    func onAll(
+        where matches: (Member) -> Bool, tolerating isTolerated: (BLEError) -> Bool = { _ in false },
+        _ work: @escaping @Sendable (isolated RadiosBackend, Int) async throws(BLEError) -> Void
+    ) async throws(BLEError) {
+        let radios = members.indices.filter { members[$0].state != nil && matches(members[$0]) }
+        // Nothing to run at the same time, and no task. Without a radio that is on, the first says what is in the way.
+        guard radios.count > 1 else { return try await work(self, radios.first ?? 0) }
+        let errors = await withTaskGroup(of: (Int, BLEError?).self) { [taskExecutor] group in
+            for radio in radios {
+                group.addTask(executorPreference: taskExecutor) { (radio, await self.attempt(radio, work)) }
+            }
+            var errors: [Int: BLEError] = [:]
+            for await (radio, error) in group { errors[radio] = error }
+            return errors
+        }
+        let isEverywhere = errors.count == radios.count
+        let error = radios.lazy.compactMap { errors[$0] }.first { isEverywhere || !isTolerated($0) }
+        if let error { throw error }
+    }
+
+    private func attempt(
+        _ radio: Int, _ work: (isolated RadiosBackend, Int) async throws(BLEError) -> Void
+    ) async -> BLEError? {
+        do throws(BLEError) {
+            try await work(self, radio)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// What the radios know together. The advertisement is that of the peripheral's source.
+    package func knownPeripherals() -> [KnownPeripheral] {
+        var all: [Peripheral.ID: KnownPeripheral] = [:]
+        for radio in members.indices where members[radio].state != nil {
+            for known in members[radio].backend.assumeIsolated({ $0.knownPeripherals() }) {
+                let other = all[known.id]
+                let source = choice.source(of: known.id)
+                // Of a peripheral that no radio hears, it is that of a radio with a link.
+                let isBetter = source.map { $0 == radio } ?? (known.isConnected && other?.isConnected == false)
+                var advertisement = known.advertisement
+                advertisement.radio = UInt8(truncatingIfNeeded: radio)
+                if let other, !isBetter { advertisement = other.advertisement }
+                all[known.id] = KnownPeripheral(
+                    id: known.id, advertisement: advertisement,
+                    isConnected: known.isConnected || other?.isConnected == true,
+                    services: known.services.union(other?.services ?? []))
+            }
+        }
+        return all.values.sorted { $0.id < $1.id }
+    }
+
+    // MARK: Adapters
+
+    package func adapters() async throws(BLEError) -> [Adapter] {
+        var all: [String: Adapter] = [:]
+        for member in members where member.state != nil {
+            for adapter in try await member.backend.adapters() where all[adapter.id]?.isInUse != true {
+                all[adapter.id] = adapter
+            }
+        }
+        return all.values.sorted { ($0.id.utf8.count, $0.id) < ($1.id.utf8.count, $1.id) }
+    }
+
+    package func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        try await onAdapter(adapter) { (backend, id) throws(BLEError) in
+            try await backend.setPowered(isPowered, adapter: id)
+        }
+    }
+
+    package func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
+        try await onAdapter(adapter) { (backend, id) throws(BLEError) in
+            try await backend.setAlias(alias, adapter: id)
+        }
+    }
+
+    /// Runs `work` with the radio that has an adapter, or with nil with all of them.
+    private func onAdapter(
+        _ id: String?, _ work: @escaping @Sendable (any CentralBackend, String?) async throws(BLEError) -> Void
+    ) async throws(BLEError) {
+        if id == nil {
+            return try await onAll(where: \.isThere) { (me, radio) throws(BLEError) in
+                try await work(me.members[radio].backend, nil)
+            }
+        }
+        var failure: BLEError?
+        for member in members where member.state != nil {
+            do throws(BLEError) {
+                return try await work(member.backend, id)
+            } catch {
+                guard error.code == .adapterNotFound else { throw error }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,296 @@
+internal import Logging
+internal import Waiting
+
+/// Several radios as one: a backend of backends.
+///
+/// An advertisement is passed on from the radio that is the peripheral's source, a link is made with the radio that
+/// ``RadioChoice`` puts first, and everything on a link goes to the radio that has it. A radio that goes, or that is
+/// not there yet, leaves the others as they are.
+///
+/// All radios run on one executor, that of the first, and so does this backend: events and what the central asks
+/// synchronously need no suspension.
+package actor RadiosBackend: CentralBackend {
+    /// A radio that this backend uses.
+    struct Member {
+        let name: String
+        let backend: any CentralBackend
+        /// Nil until it has started.
+        var state: AdapterState?
+        /// The filter with which it scans. Nil if it does not.
+        var filter: DiscoveryFilter?
+        /// Starts it, or its scan, again and again.
+        var recovery: Task<Void, Never>?
+
+        var isOn: Bool { state == .poweredOn }
+        /// Whether it can be asked, even if it is off.
+        var isThere: Bool { isOn || state == .poweredOff }
+    }
+
+    private nonisolated let first: any CentralBackend
+    /// The names of the radios, in order.
+    nonisolated let names: [String]
+    package nonisolated let limits: CentralLimits
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { first.unownedExecutor }
+    package nonisolated var isCurrent: Bool { first.isCurrent }
+    package nonisolated var taskExecutor: (any TaskExecutor)? { first.taskExecutor }
+    package nonisolated var clock: any Clock<Duration> { first.clock }
+
+    var members: [Member]
+    var choice: RadioChoice
+    /// The filter that the central wants the radios to scan with. Nil if it does not scan.
+    var wanted: DiscoveryFilter?
+    /// The attempts to connect, by peripheral. Removed by a disconnect, which ends them.
+    var attempts: [Peripheral.ID: Int] = [:]
+    /// Attempts that wait for a radio whose stack restarts.
+    private var waits: [Int: Outcome<Void>] = [:]
+    private var lastAttempt = 0
+    private var context: CentralContext?
+    private(set) var isShutDown = false
+    /// Whether the loss of all radios was reported.
+    private var isLost = false
+    private var reported = AdapterState.resetting
+    /// The time since the start, by the central's clock.
+    private(set) var elapsed: @Sendable () -> Duration = { .zero }
+
+    var logger: Logger { context?.logger ?? Logger(label: "ble") }
+    var configuredClock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
+
+    /// - Parameter radios: at least one, with unique names.
+    package init(
+        _ radios: [(name: String, backend: any CentralBackend)], rules: RadioChoice.Rules = RadioChoice.Rules()
+    ) {
+        precondition(!radios.isEmpty, "a central needs a radio")
+        precondition(Set(radios.map(\.name)).count == radios.count, "two radios have the same name")
+        members = radios.map { Member(name: $0.name, backend: $0.backend) }
+        choice = RadioChoice(radios: radios.count, rules: rules)
+        first = radios[0].backend
+        names = radios.map(\.name)
+        limits = Self.limits(radios.map(\.backend.limits))
+    }
+
+    /// The limits that hold for all radios.
+    private static func limits(_ all: [CentralLimits]) -> CentralLimits {
+        CentralLimits(
+            adapterNameLength: all.map(\.adapterNameLength).min() ?? 0,
+            pairingPromptTimeout: all.map(\.pairingPromptTimeout).min() ?? .zero,
+            connectionTimeout: all.map(\.connectionTimeout).reduce(.zero, +),
+            reportsConnectability: all.allSatisfy(\.reportsConnectability))
+    }
+
+    func report(_ event: CentralBackendEvent) { context?.handleEvent(event) }
+
+    func nextAttempt() -> Int {
+        lastAttempt += 1
+        return lastAttempt
+    }
+
+    /// Waits until the state of a radio changes, or an attempt is ended.
+    func waitForChange() async throws(BLEError) {
+        let token = nextAttempt()
+        let outcome = Outcome<Void>()
+        waits[token] = outcome
+        defer { waits[token] = nil }
+        try await outcome.wait()
+    }
+
+    func endWaits(_ result: Result<Void, BLEError> = .success(())) {
+        for wait in waits.values { wait.deliver(result) }
+    }
+
+    // MARK: Starting and stopping
+
+    /// Starts all radios. Those that cannot start yet are tried again as long as this backend runs.
+    ///
+    /// Throws the error of the first radio if none can start, and `unauthorized` if one throws that.
+    package func start(_ context: CentralContext) async throws(BLEError) {
+        guard members.allSatisfy({ $0.backend.isCurrent }) else {
+            throw BLEError(
+                .invalidArgument, "the radios of a central do not run on one executor", isRetryable: false,
+                remedy: "Give radios of different stacks centrals of their own.")
+        }
+        self.context = context
+        elapsed = Central.stopwatch(context.clock)
+        var failures: [(radio: Int, error: BLEError)] = []
+        for radio in members.indices {
+            do throws(BLEError) {
+                try await start(radio)
+            } catch {
+                failures.append((radio, error))
+            }
+        }
+        let refusal = failures.first { $0.error.code == .unauthorized }
+        if let (_, error) = refusal ?? (failures.count == members.count ? failures.first : nil) {
+            for radio in members.indices where members[radio].state != nil {
+                await members[radio].backend.shutDown()
+                members[radio].state = nil
+            }
+            throw error
+        }
+        reported = state
+        for (radio, error) in failures {
+            logger.info("waiting for radio", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            recover(radio)
+        }
+    }
+
+    private func start(_ radio: Int) async throws(BLEError) {
+        guard let context else { return }
+        let handle: @Sendable (CentralBackendEvent) -> Void = { [weak self] event in
+            guard let self else { return }
+            enter(isCurrent: isCurrent, with: (radio, event)) { $0.handle($1.1, from: $1.0) }
+        }
+        try await members[radio].backend.start(
+            CentralContext(
+                handleEvent: handle, logger: context.logger, clock: context.clock, pairing: context.pairing))
+        guard !isShutDown else { return await members[radio].backend.shutDown() }
+        members[radio].state = adapterState(of: radio)
+    }
+
+    package func shutDown() async {
+        isShutDown = true
+        endWaits(.failure(.shutDown))
+        let recoveries = members.compactMap(\.recovery)
+        for recovery in recoveries { recovery.cancel() }
+        await withDiscardingTaskGroup { group in
+            for member in members where member.state != nil {
+                group.addTask(executorPreference: taskExecutor) { await member.backend.shutDown() }
+            }
+            for recovery in recoveries {
+                group.addTask(executorPreference: taskExecutor) { await recovery.value }
+            }
+        }
+    }
+
+    // MARK: States
+
+    package func adapterState() -> AdapterState { reported }
+
+    private func adapterState(of radio: Int) -> AdapterState {
+        members[radio].backend.assumeIsolated { $0.adapterState() }
+    }
+
+    /// The state of all radios together: the best of them.
+    private var state: AdapterState {
+        let states = members.compactMap(\.state)
+        return [.poweredOn, .resetting, .poweredOff].first(where: states.contains) ?? .unavailable
+    }
+
+    private func updateState() {
+        guard state != reported else { return }
+        reported = state
+        // The central starts its scan again when a radio is on.
+        if state != .poweredOn { wanted = nil }
+        report(.adapterStateChanged(state))
+    }
+
+    private func change(_ radio: Int, to state: AdapterState) {
+        let wasOn = members[radio].isOn
+        members[radio].state = state
+        if state != .resetting { isLost = false }
+        if wasOn, state != .poweredOn {
+            members[radio].filter = nil
+            // Their links end with an event of their own.
+            _ = choice.didLose(radio)
+        }
+        logger.debug("radio", metadata: ["radio": "\(names[radio])", "state": "\(state)"])
+        updateState()
+        endWaits()
+        if state == .poweredOn { recover(radio) }
+    }
+
+    private func handle(_ event: CentralBackendEvent, from radio: Int) {
+        switch event {
+        case .adapterStateChanged(let state):
+            change(radio, to: state)
+        case .advertisementReceived(let id, var advertisement):
+            guard choice.didReceive(id, rssi: advertisement.rssi, on: radio, now: elapsed()) else { return }
+            advertisement.radio = UInt8(truncatingIfNeeded: radio)
+            report(.advertisementReceived(id, advertisement))
+        case .scanEnded(let error):
+            members[radio].filter = nil
+            guard members.contains(where: { $0.filter != nil }) else {
+                wanted = nil
+                return report(.scanEnded(error))
+            }
+            logger.debug("scan of radio ended", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            recover(radio, isLate: true)
+        case .peripheralRemoved(let id):
+            if choice.didRemove(id, on: radio) { report(event) }
+        case .linkEnded(let id, _):
+            if choice.linkEnded(id, on: radio) { report(event) }
+        case .servicesChanged(let id), .pairingEnded(let id):
+            guard choice.holder(of: id) ?? radio == radio else { return }
+            report(event)
+            // An operation may have paired.
+            if case .pairingEnded = event { learnBond(of: id, on: radio) }
+        case .notificationsEnded(let attribute, _):
+            if choice.holder(of: attribute.peripheral) == radio { report(event) }
+        case .stackLost(let error):
+            lose(radio, error)
+        }
+    }
+
+    /// Handles the loss of a radio's stack, which may be that of the others, too.
+    private func lose(_ radio: Int, _ error: BLEError) {
+        members[radio].filter = nil
+        members[radio].state = .resetting
+        let ended = choice.didLose(radio)
+        guard !isLost else { return }
+        let others = members.indices.filter { members[$0].state != nil }
+        guard others.allSatisfy({ adapterState(of: $0) == .resetting }) else {
+            for id in ended { report(.linkEnded(id, error)) }
+            return
+        }
+        // The adapter's state follows.
+        isLost = true
+        wanted = nil
+        report(.stackLost(error))
+    }
+
+    // MARK: Recovery
+
+    private static let pauses = Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(30))
+
+    /// Starts a radio that has not started, and its scan if the central scans, until both have succeeded.
+    ///
+    /// - Parameter isLate: whether to pause before.
+    func recover(_ radio: Int, isLate: Bool = false) {
+        guard members[radio].recovery == nil, needsRecovery(radio) else { return }
+        members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
+            var pauses = Self.pauses.pauses
+            if isLate { guard await pauses.wait(clock) else { return } }
+            while let self, await !recoverOnce(radio) {
+                guard await pauses.wait(clock) else { return }
+            }
+        }
+    }
+
+    private func needsRecovery(_ radio: Int) -> Bool {
+        guard !isShutDown else { return false }
+        let member = members[radio]
+        return member.state == nil || member.isOn && member.filter != wanted
+    }
+
+    /// Returns whether there is nothing left to do.
+    private func recoverOnce(_ radio: Int) async -> Bool {
+        do throws(BLEError) {
+            if members[radio].state == nil {
+                try await start(radio)
+                logger.info("radio started", metadata: ["radio": "\(names[radio])"])
+                updateState()
+            }
+            while members[radio].isOn, members[radio].filter != wanted, !isShutDown {
+                if let wanted {
+                    try await startDiscovery(wanted, on: radio)
+                } else {
+                    try await stopDiscovery(on: radio)
+                }
+            }
+        } catch {
+            logger.debug("radio failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            if error.code != .notSupported, error.code != .unauthorized, needsRecovery(radio) { return false }
+        }
+        members[radio].recovery = nil
+        return true
+    }
+}

@@ -1,0 +1,65 @@
+package import BLE
+
+extension BLEError {
+    /// The error of a connection to a proxy that could not be made, or has ended.
+    ///
+    /// - Parameter wasReady: whether the connection was in use.
+    package init(_ failure: ProxySession.Failure, wasReady: Bool) {
+        switch failure {
+        case .wire(.wrongKey):
+            self.init(
+                .unauthorized, "the proxy has another key", isRetryable: false,
+                remedy: "Use the key from the proxy's configuration.")
+        case .wire(.isEncrypted):
+            self.init(
+                .unauthorized, "the proxy requires encryption", isRetryable: false,
+                remedy: "Use the key from the proxy's configuration.")
+        case .wire(.isNotEncrypted):
+            self.init(
+                .unauthorized, "the proxy does not encrypt", isRetryable: false,
+                remedy: "Set a key in the proxy's configuration, or connect without one.")
+        case .incompatible(let version):
+            self.init(
+                .notSupported, "the proxy has version \(version.major).\(version.minor) of the API",
+                isRetryable: false)
+        case .wire(let error): self.init(wasReady ? .bluetoothLost : .bluetoothUnavailable, "\(error)")
+        case .closed: self.init(wasReady ? .bluetoothLost : .bluetoothUnavailable, "the proxy closed the connection")
+        case .late: self.init(.bluetoothUnavailable, "the proxy did not complete the greeting within 60 s")
+        case .silent: self.init(.bluetoothLost, "the proxy was silent for 90 s")
+        }
+    }
+
+    /// The error of an attribute, as a proxy reports it.
+    package init(attributeError number: Int32) {
+        switch number {
+        case -1: self.init(.disconnected, "there is no link to the peripheral", disconnectReason: .unknown)
+        case 1...0xFF: self.init(ATTError(rawValue: UInt8(number)))
+        default: self.init(.failed, "the proxy reports the error \(number)")
+        }
+    }
+
+    /// The error of a link that has ended, as a proxy reports it.
+    package init(linkEnd number: Int32) {
+        let (message, reason): (String, DisconnectReason) =
+            switch number {
+            case 0x08, 0x22: ("the link was lost", .timeout)
+            case 0x13: ("the peripheral ended the link", .remote)
+            case 0x16: ("the link was ended by a call to disconnect", .local)
+            case 0x05, 0x06, 0x3D: ("the keys of the two sides do not match", .authentication)
+            default: ("the link ended", .unknown)
+            }
+        self.init(.disconnected, message, disconnectReason: reason)
+    }
+
+    /// The error of a link that could not be made, as a proxy reports it.
+    package init(failedLink number: Int32, slots: ProxySlots?) {
+        switch number {
+        case 0 where slots?.free == 0:
+            self.init(
+                .busy, "all \(slots?.limit ?? 0) connections of the proxy are in use",
+                remedy: "Disconnect another peripheral.")
+        case 0x3E: self.init(.connectionFailed, "the peripheral did not answer", disconnectReason: .timeout)
+        default: self.init(.connectionFailed, "the proxy could not connect (\(number))")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+package import BLE
+
+/// The peripherals whose advertisements a proxy has sent, with what they advertise.
+package struct HeardPeripherals {
+    private struct Entry {
+        let id: DeviceID
+        var addressType: UInt32
+        /// The data of the last advertisement, which is usually the same again.
+        var data: [UInt8]
+        var advertisement: Advertisement
+        /// When it was heard last, in advertisements.
+        var lastHeard: Int
+    }
+
+    /// The maximum number of peripherals. Of more, the half that was heard last is kept.
+    private let capacity: Int
+    private var entries: [UInt64: Entry] = [:]
+    private var count = 0
+
+    package init(capacity: Int = 4096) { self.capacity = capacity }
+
+    /// The maximum number of bytes of a chain of advertisements.
+    private static let maximumLength = 1650
+
+    /// Adds an advertisement. Returns what is known of the peripheral, and nil for a number that is not an address and
+    /// for data that is longer than a radio receives.
+    package mutating func receive(_ raw: RawAdvertisement) -> (id: DeviceID, advertisement: Advertisement)? {
+        guard raw.data.count <= Self.maximumLength else { return nil }
+        count += 1
+        // 127: the strength is not available.
+        let rssi = Int(raw.rssi)
+        if let index = entries.index(forKey: raw.address) {
+            entries.values[index].lastHeard = count
+            if entries.values[index].data != raw.data || entries.values[index].addressType != raw.addressType {
+                entries.values[index].data = raw.data
+                entries.values[index].addressType = raw.addressType
+                entries.values[index].advertisement.merge(Advertisement(received: raw.data))
+                entries.values[index].advertisement.addressType = raw.addressType == 0 ? .public : .random
+            }
+            entries.values[index].advertisement.rssi = rssi
+            return (entries.values[index].id, entries.values[index].advertisement)
+        }
+        guard let address = DeviceAddress(raw.address) else { return nil }
+        var advertisement = Advertisement(received: raw.data)
+        advertisement.addressType = raw.addressType == 0 ? .public : .random
+        advertisement.rssi = rssi
+        let entry = Entry(
+            id: address.id, addressType: raw.addressType, data: raw.data, advertisement: advertisement, lastHeard: count
+        )
+        entries[raw.address] = entry
+        return (entry.id, advertisement)
+    }
+
+    /// Removes the peripherals that were not heard for longest, if there are too many. Returns them.
+    package mutating func removeExcess(keeping kept: (UInt64) -> Bool) -> [DeviceID] {
+        guard entries.count > capacity else { return [] }
+        let removed = entries.filter { !kept($0.key) }.sorted { $0.value.lastHeard < $1.value.lastHeard }
+            .prefix(entries.count - capacity / 2)
+        for (address, _) in removed { entries[address] = nil }
+        return removed.map(\.value.id)
+    }
+
+    /// The type of a peripheral's address. Nil if it was not heard.
+    package func addressType(_ address: UInt64) -> UInt32? { entries[address]?.addressType }
+
+    package func forEach(_ body: (UInt64, DeviceID, Advertisement) -> Void) {
+        for (address, entry) in entries { body(address, entry.id, entry.advertisement) }
+    }
+
+    package mutating func remove(_ address: UInt64) { entries[address] = nil }
+}
+
+extension Advertisement {
+    /// Decodes what a radio has received. Structures that are malformed, or have no end, are omitted.
+    package init(received data: [UInt8]) {
+        self.init()
+        var (structures, position): ([AdvertisingStructure], Int) = ([], 0)
+        while position + 1 < data.count {
+            let end = position + 1 + Int(data[position])
+            // What a sender fills its packet up with is skipped: the scan response follows.
+            guard data[position] > 0 else {
+                position += 1
+                continue
+            }
+            guard end <= data.count else { break }
+            structures.append(AdvertisingStructure(type: data[position + 1], bytes: Array(data[position + 2..<end])))
+            position = end
+        }
+        if let whole = try? Advertisement(AdvertisingData(structures: structures)) {
+            self = whole
+        } else {
+            let decodable = structures.filter { (try? AdvertisingElement($0)) != nil }
+            self = (try? Advertisement(AdvertisingData(structures: decodable))) ?? Advertisement()
+            self.structures = structures
+        }
+    }
+
+    /// The maximum number of service UUIDs and of services with data that several packets add up to. Of a sender that
+    /// puts others into each packet, those of the last one are kept.
+    private static let (maximumServices, maximumServiceData) = (64, 32)
+
+    /// Adds what a later packet has. What it lacks may have been in the other packet of a pair, and is kept.
+    fileprivate mutating func merge(_ later: Advertisement) {
+        localName = later.localName ?? localName
+        txPower = later.txPower ?? txPower
+        if !later.serviceUUIDs.isEmpty {
+            serviceUUIDs.formUnion(later.serviceUUIDs)
+            if serviceUUIDs.count > Self.maximumServices { serviceUUIDs = later.serviceUUIDs }
+        }
+        if !later.manufacturerData.isEmpty { manufacturerData = later.manufacturerData }
+        if !later.serviceData.isEmpty {
+            serviceData.merge(later.serviceData) { $1 }
+            if serviceData.count > Self.maximumServiceData { serviceData = later.serviceData }
+        }
+        appearance = later.appearance ?? appearance
+        flags = later.flags ?? flags
+        if !later.solicitedServiceUUIDs.isEmpty { solicitedServiceUUIDs = later.solicitedServiceUUIDs }
+        advertisingInterval = later.advertisingInterval ?? advertisingInterval
+        structures = later.structures
+    }
+}

@@ -1,0 +1,243 @@
+public import BLE
+public import BLEESPHome
+public import Logging
+package import Loop
+internal import Waiting
+
+/// A Bluetooth proxy that speaks ESPHome's native API, for the radio of any central.
+///
+/// ```swift
+/// let key = EncryptionKey.random()
+/// let server = ProxyServer(central, .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: key))
+/// try await server.run(host: "0.0.0.0")
+/// ```
+///
+/// Several clients may be connected at once. A peripheral belongs to the client that has connected it, until that
+/// client ends the link or leaves.
+public actor ProxyServer {
+    /// How a proxy presents itself, and what it allows.
+    public struct Configuration: Sendable {
+        /// The name of the proxy in the network, such as `attic`.
+        public var name: String
+        /// The name for users.
+        public var friendlyName: String
+        /// The address by which clients know the proxy again, such as `AA:BB:CC:DD:EE:FF`.
+        public var address: String
+        /// The key that clients need. Nil for a proxy that does not encrypt: anybody in the network may then use the
+        /// radio.
+        public var key: EncryptionKey?
+        /// The maximum number of links at the same time.
+        public var connectionLimit: Int
+        /// The maximum number of clients at the same time.
+        public var clientLimit: Int
+
+        /// Creates a configuration. Without a friendly name, the name is used.
+        public init(
+            name: String, friendlyName: String? = nil, address: String, key: EncryptionKey?, connectionLimit: Int = 5,
+            clientLimit: Int = 16
+        ) {
+            (self.name, self.friendlyName, self.address) = (name, friendlyName ?? name, address)
+            (self.key, self.connectionLimit, self.clientLimit) = (key, connectionLimit, clientLimit)
+        }
+    }
+
+    nonisolated let loop = EventLoop(name: "proxy")
+    /// The executor of the connections' loop.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let central: Central
+    let configuration: Configuration
+    let logger: Logger
+    var clients: [Int: ProxyClient] = [:]
+    private var lastClient = 0
+    /// The client that holds each peripheral.
+    var owners: [UInt64: ProxyHold] = [:]
+    var lastLink = 0
+    private var listener: TCP.Listener?
+    private var isClosed = false
+
+    /// - Parameter central: the central whose radio is offered. The server does not shut it down.
+    public init(_ central: Central, _ configuration: Configuration, logger: Logger? = nil) {
+        (self.central, self.configuration) = (central, configuration)
+        self.logger = logger ?? Logger(label: "ble")
+    }
+
+    // MARK: Listening
+
+    /// Accepts clients until the task is cancelled, and ends their connections and links then.
+    ///
+    /// Throws `failed` if the port is in use.
+    ///
+    /// - Parameters:
+    ///   - host: the address to listen at, as numbers: `127.0.0.1` for this machine alone.
+    ///   - port: the port. 0 for any that is free.
+    ///   - onListening: called with the port once clients are accepted.
+    public func run(
+        host: String = "127.0.0.1", port: UInt16 = 6053, onListening: @Sendable (UInt16) -> Void = { _ in }
+    ) async throws(BLEError) {
+        do throws(LoopError) {
+            try loop.prepare()
+            let listener = try TCP.listen(host, port: port, on: loop) { [weak self, loop] descriptor in
+                guard let self else { return }
+                enter(isCurrent: loop.isCurrent, with: descriptor) { $0.accept($1) }
+            }
+            self.listener = listener
+            onListening(listener.port)
+        } catch {
+            throw BLEError(.failed, "the proxy cannot listen at \(host), port \(port): \(error)")
+        }
+        // Ended by the cancellation alone.
+        try? await Outcome<Void>().wait()
+        await close()
+    }
+
+    /// Ends all connections, and the links of the clients.
+    public func close() async {
+        isClosed = true
+        listener?.close()
+        listener = nil
+        for id in clients.keys { remove(id) }
+    }
+
+    /// Serves a client over a stream.
+    package func accept(_ descriptor: FileDescriptor) {
+        guard !isClosed, hasPlace, (try? loop.prepare()) != nil else { return }
+        // Connections that never greet, for want of the key, do not keep out those that do.
+        let silent = clients.filter { !$0.value.hasGreeted }
+        if silent.count >= Self.maximumSilent, let oldest = silent.keys.min() { remove(oldest) }
+        lastClient += 1
+        let id = lastClient
+        let hexadecimal = String(configuration.address.filter { $0 != ":" }).lowercased()
+        let client = ProxyClient(
+            StreamSocket(descriptor, on: loop),
+            MessageChannel(server: configuration.key, name: configuration.name, mac: hexadecimal))
+        clients[id] = client
+        client.socket.open { [weak self, loop] bytes in
+            guard let self else { return }
+            enter(isCurrent: loop.isCurrent) { $0.receive(bytes, id) }
+        } onEnd: { [weak self, loop] in
+            guard let self else { return }
+            enter(isCurrent: loop.isCurrent) { $0.remove(id) }
+        }
+        client.timer = loop.schedule(after: Self.greetingLimit) { [weak self] in
+            self?.assumeIsolated { $0.remove(id) }
+        }
+    }
+
+    /// The maximum number of connections that have not greeted, and the time that they have for it.
+    private static let (maximumSilent, greetingLimit) = (16, Duration.seconds(10))
+
+    /// Whether another client may greet.
+    private var hasPlace: Bool { clients.count { $0.value.hasGreeted } < configuration.clientLimit }
+
+    /// The period of the checks for silent clients.
+    private static let watchInterval = Duration.seconds(30)
+
+    private func watch(_ id: Int) {
+        clients[id]?.timer?.cancel()
+        clients[id]?.timer = loop.schedule(after: Self.watchInterval) { [weak self] in
+            self?.assumeIsolated { $0.checkSilence(id) }
+        }
+    }
+
+    /// A client that is silent for 150 s is removed. It is pinged after 60 s.
+    private func checkSilence(_ id: Int) {
+        guard let client = clients[id] else { return }
+        client.silence += Self.watchInterval
+        guard client.silence < .seconds(150) else { return remove(id) }
+        if client.silence >= .seconds(60) { send(.ping, to: id) }
+        watch(id)
+    }
+
+    // MARK: Messages
+
+    private func receive(_ bytes: ArraySlice<UInt8>, _ id: Int) {
+        guard let client = clients[id] else { return }
+        client.silence = .zero
+        client.channel.append(bytes)
+        do throws(WireError) {
+            while clients[id] != nil, let event = try client.channel.next() {
+                if case .received(let message) = event { handle(message, id, client) }
+            }
+        } catch {
+            logger.debug("a client of the proxy is refused", metadata: ["error": "\(error)"])
+            client.flush()
+            return remove(id)
+        }
+        client.flush()
+    }
+
+    /// The maximum number of bytes that wait for a client. One that is slower loses its connection.
+    private static let maximumUnsent = 1 << 20
+
+    /// Sends a message. Does nothing if the client is gone. Returns false if the message is too long.
+    @discardableResult func send(_ message: ProxyMessage, to id: Int) -> Bool {
+        guard let client = clients[id], client.channel.isOpen else { return true }
+        guard client.socket.unsentCount < Self.maximumUnsent else {
+            logger.info("a client of the proxy is too slow")
+            remove(id)
+            return true
+        }
+        do throws(WireError) {
+            try client.channel.send(message)
+        } catch {
+            logger.debug("not sent", metadata: ["error": "\(error)"])
+            client.flush()
+            return false
+        }
+        client.flush()
+        return true
+    }
+
+    /// Ends a client's connection, and what it holds.
+    func remove(_ id: Int) {
+        guard let client = clients.removeValue(forKey: id) else { return }
+        client.end()
+        let held = owners.filter { $0.value.client == id }.map(\.key)
+        for address in held {
+            guard let peripheral = DeviceAddress(address).map({ central.peripheral($0.id) }) else { continue }
+            // The task of the link frees its slot.
+            Task { try? await peripheral.disconnect() }
+        }
+    }
+
+    private func handle(_ message: ProxyMessage, _ id: Int, _ client: ProxyClient) {
+        switch message {
+        case .hello(_, let version):
+            client.channel.version = version
+            if !client.hasGreeted {
+                guard hasPlace else { return remove(id) }
+                client.hasGreeted = true
+                watch(id)
+            }
+            send(.helloAnswer(version: .current, server: "swift-ble", name: configuration.name), to: id)
+        case .disconnect:
+            send(.disconnectAnswer, to: id)
+            remove(id)
+        case .disconnectAnswer: remove(id)
+        case .ping: send(.pingAnswer, to: id)
+        case .deviceInfoRequest: send(.deviceInfo(info), to: id)
+        case .capabilitiesRequest: send(.capabilities(Self.features, mac: configuration.address), to: id)
+        case .listEntities: send(.listEntitiesDone, to: id)
+        default:
+            // Nothing of the radio before the greeting.
+            guard client.hasGreeted else { return }
+            handleRadio(message, id, client)
+        }
+    }
+
+    private static let features: ProxyFeatures = [
+        .passiveScan, .connections, .remoteCaching, .pairing, .cacheClearing, .rawAdvertisements, .scannerState,
+    ]
+
+    private var info: ProxyInfo {
+        var info = ProxyInfo()
+        (info.name, info.friendlyName) = (configuration.name, configuration.friendlyName)
+        (info.mac, info.bluetoothMAC) = (configuration.address, configuration.address)
+        // Home Assistant reports a problem with a proxy before this version.
+        (info.version, info.model, info.manufacturer) = ("2026.6.0", "swift-ble", "swift-ble")
+        (info.projectName, info.projectVersion) = ("swift-ble.proxy", "1")
+        (info.features, info.isEncryptionSupported) = (Self.features, configuration.key != nil)
+        return info
+    }
+}

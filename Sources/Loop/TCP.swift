@@ -1,0 +1,187 @@
+internal import CGLib
+internal import Waiting
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// Connections and listeners of TCP.
+package enum TCP {
+    /// An address of the system, for IPv4 or IPv6.
+    struct Address: Sendable {
+        let family: Int32
+        let bytes: [UInt8]
+
+        func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+            bytes.withUnsafeBytes {
+                body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+            }
+        }
+    }
+
+    /// Connects to the first address of a host that accepts. Called on the loop's thread.
+    ///
+    /// Throws `refused`, `exhausted` and `cancelled`. The caller sets the deadline.
+    package static func connect(
+        _ host: String, port: UInt16, on loop: EventLoop, isolation: isolated (any Actor)? = #isolation
+    ) async throws(LoopError) -> FileDescriptor {
+        var failure = LoopError.refused("the host “\(host)” has no address")
+        for address in try await resolve(host, port) {
+            do throws(LoopError) {
+                return try await connect(address, on: loop)
+            } catch {
+                guard error != .cancelled else { throw error }
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    /// Resolves a name on a thread of its own, because the system's function blocks.
+    private static func resolve(
+        _ host: String, _ port: UInt16, isolation: isolated (any Actor)? = #isolation
+    ) async throws(LoopError) -> [Address] {
+        if let addresses = try? lookUp(host, port, flags: AI_NUMERICHOST) { return addresses }
+        let query = Query(host: host, port: port)
+        g_thread_unref(
+            g_thread_new(
+                "resolver",
+                { argument in
+                    let query = Unmanaged<Query>.fromOpaque(argument!).takeRetainedValue()
+                    do throws(LoopError) {
+                        query.outcome.deliver(.success(try TCP.lookUp(query.host, query.port, flags: 0)))
+                    } catch {
+                        query.outcome.deliver(.failure(error))
+                    }
+                    return nil
+                }, Unmanaged.passRetained(query).toOpaque()))
+        return try await query.outcome.wait()
+    }
+
+    private final class Query: Sendable {
+        let host: String
+        let port: UInt16
+        let outcome = LoopOutcome<[Address]>()
+
+        init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
+    }
+
+    private static func lookUp(_ host: String, _ port: UInt16, flags: Int32) throws(LoopError) -> [Address] {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &list)
+        guard status == 0 else { throw .refused("\(host): \(String(cString: gai_strerror(status)))") }
+        defer { freeaddrinfo(list) }
+        var addresses: [Address] = []
+        var next = list
+        while let info = next?.pointee {
+            let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
+            addresses.append(Address(family: info.ai_family, bytes: Array(bytes)))
+            next = info.ai_next
+        }
+        return addresses
+    }
+
+    private static func makeSocket(_ family: Int32) throws(LoopError) -> FileDescriptor {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = FileDescriptor(owning: socket(family, type, 0))
+        guard descriptor.rawValue >= 0 else { throw .system(errno) }
+        return descriptor
+    }
+
+    private static func connect(
+        _ address: Address, on loop: EventLoop, isolation: isolated (any Actor)? = #isolation
+    ) async throws(LoopError) -> FileDescriptor {
+        loop.checkIsolated()
+        let descriptor = try makeSocket(address.family)
+        disableDelay(descriptor)
+        let status = address.withPointer { systemConnect(descriptor.rawValue, $0, $1) }
+        if status == 0 { return descriptor }
+        guard errno == EINPROGRESS else { throw .system(errno) }
+        let outcome = LoopOutcome<Void>()
+        let watch = DescriptorWatch(descriptor, on: loop, for: .writing) { _ in outcome.deliver(.success(())) }
+        defer { watch.cancel() }
+        try await outcome.wait()
+        var (number, size): (Int32, socklen_t) = (0, 4)
+        getsockopt(descriptor.rawValue, SOL_SOCKET, SO_ERROR, &number, &size)
+        guard number == 0 else { throw .system(number) }
+        return descriptor
+    }
+
+    /// Has small messages sent at once. Does nothing to a socket of another kind.
+    private static func disableDelay(_ descriptor: FileDescriptor) {
+        var isOn: Int32 = 1
+        setsockopt(descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
+    }
+
+    /// Accepts connections until the returned listener is closed. Called on the loop's thread.
+    ///
+    /// Throws `refused` and `exhausted`.
+    ///
+    /// - Parameters:
+    ///   - host: the address to listen at, as numbers.
+    ///   - port: 0 for any that is free.
+    ///   - onConnection: receives each connection, on the loop's thread.
+    package static func listen(
+        _ host: String, port: UInt16, on loop: EventLoop, onConnection: @escaping (FileDescriptor) -> Void
+    ) throws(LoopError) -> Listener {
+        loop.checkIsolated()
+        guard let address = try lookUp(host, port, flags: AI_NUMERICHOST | AI_PASSIVE).first else {
+            throw .refused("“\(host)” is not an address")
+        }
+        let descriptor = try makeSocket(address.family)
+        var isOn: Int32 = 1
+        setsockopt(descriptor.rawValue, SOL_SOCKET, SO_REUSEADDR, &isOn, 4)
+        guard address.withPointer({ bind(descriptor.rawValue, $0, $1) }) == 0 else { throw .system(errno) }
+        guard systemListen(descriptor.rawValue, 16) == 0 else { throw .system(errno) }
+        return Listener(descriptor, on: loop) { connection in
+            disableDelay(connection)
+            onConnection(connection)
+        }
+    }
+
+    /// A socket that accepts connections. Safe to share: used on the loop's thread only.
+    package final class Listener: @unchecked Sendable {
+        private let watch: DescriptorWatch
+        /// The port that it listens at.
+        package let port: UInt16
+
+        /// The pause after which a connection is accepted again, if the process can have no more descriptors.
+        private static let pause = Duration.milliseconds(500)
+
+        fileprivate init(
+            _ descriptor: FileDescriptor, on loop: EventLoop, onConnection: @escaping (FileDescriptor) -> Void
+        ) {
+            var (address, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+            port = withUnsafeMutableBytes(of: &address) { bytes in
+                let start = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+                getsockname(descriptor.rawValue, start, &size)
+                // In IPv4 and IPv6, the port follows the family.
+                return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+            }
+            watch = DescriptorWatch(descriptor, on: loop, for: .reading) { watch in
+                let number = accept(descriptor.rawValue, nil, nil)
+                if number >= 0 {
+                    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+                    onConnection(FileDescriptor(owning: number))
+                } else if errno == EMFILE || errno == ENFILE {
+                    watch.pause(for: Self.pause)
+                }
+            }
+        }
+
+        /// Accepts no more connections.
+        package func close() { watch.cancel() }
+    }
+}
+
+private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+    connect(descriptor, address, length)
+}
+
+private func systemListen(_ descriptor: Int32, _ count: Int32) -> Int32 { listen(descriptor, count) }

@@ -1,0 +1,104 @@
+import BLE
+import BLEFakeBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Foundation
+import Subprocess
+import Testing
+
+/// `ble shell` on a terminal, which script(1) provides.
+@Suite(.startsProcesses, .hangLimit)
+struct ShellCommandTests {
+    private let world: BlueZWorld
+    private let strap: SimulatedPeripheral
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "shell-\(UUID().uuidString)").path
+
+    init() async throws {
+        world = try await BlueZWorld()
+        strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
+    }
+
+    private func shell(_ body: (RunningProgram) async throws -> Void) async throws -> Int32 {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // A shell between them would end by Ctrl-C, too.
+        let command = "exec '\(Tool.path)' shell \(strap.id) --bus '\(world.bus.address)'"
+        let terminal = TestProgram(
+            "script", ["-qfec", command, "/dev/null"],
+            environment: ["TERM": "xterm", "XDG_STATE_HOME": folder, "SHELL": "/bin/sh"], input: .writer)
+        return try await terminal.run(body).status
+    }
+
+    @Test func `Ctrl-C ends a command, and not the shell`() async throws {
+        let status = try await shell { program in
+            try await program.output.until("Strap> ", after: "is connected")
+            try await program.write("notify heart-rate-measurement\n")
+            try await program.output.until("72 bpm")
+            try await program.write("\u{3}")
+            try await program.output.until("Strap> ", after: "^C")
+            #expect(await strap.isConnected)
+            try await program.write("read body-sensor-location\n")
+            try await program.output.until("Chest")
+            try await program.write("exit\n")
+        }
+        #expect(status == 0)
+        #expect(await world.daemon.calls["Connect"] == 1)
+        #expect(await !strap.isConnected)
+    }
+
+    @Test func `Ctrl-C ends a shell that has not started yet`() async throws {
+        let fault = await strap.hold(.connect)
+        let status = try await shell { program in
+            try await program.output.until("Connecting to")
+            try await program.write("\u{3}")
+        }
+        #expect(status == 130)
+        await fault.release()
+    }
+
+    @Test func `a failure does not end the shell, and Ctrl-C at the prompt gives up the line`() async throws {
+        let status = try await shell { program in
+            try await program.output.until("Strap> ", after: "is connected")
+            try await program.write("read nonsense\n")
+            try await program.output.until("Strap> ", after: "See 'read --help'")
+            try await program.write("read ")
+            try await program.output.until("Strap> read ", after: "See 'read --help'")
+            try await program.write("\u{3}")
+            try await program.output.until("Strap> ", after: "^C")
+            try await program.write("read body-sensor-location\n")
+            // While a command runs, the terminal itself takes the key.
+            try await program.output.until("Strap> ", after: "Chest")
+            try await program.write("\u{4}")
+        }
+        #expect(status == 0)
+    }
+
+    #if LineEditing
+        @Test func `the Tab key completes, and lines are kept`() async throws {
+            let status = try await shell { program in
+                try await program.output.until("Strap> ", after: "is connected")
+                try await program.write("read body\t\n")
+                try await program.output.until("Chest")
+                let lines = try String(contentsOfFile: folder + "/ble/history", encoding: .utf8)
+                #expect(lines == "read body-sensor-location \n")
+                try await program.write("exit\n")
+            }
+            #expect(status == 0)
+        }
+
+        @Test func `the end of the link is told while a line is typed`() async throws {
+            let status = try await shell { program in
+                try await program.output.until("Strap> ", after: "is connected")
+                try await program.write("read body")
+                try await program.output.until("> read body")
+                await strap.dropLink()
+                try await program.output.until("(no link)> read body")
+                try await program.write("\t\n")
+                try await program.output.until("Chest")
+                try await program.write("exit\n")
+            }
+            #expect(status == 0)
+            #expect(await world.daemon.calls["Connect"] == 2)
+        }
+    #endif
+}

@@ -1,0 +1,166 @@
+import BLE
+import BLEBackendTesting
+import BLEProfiles
+import BLETesting
+import Logging
+import Loop
+import Testing
+import Waiting
+
+@testable import BLEESPHome
+@testable import BLEProxy
+
+/// What goes wrong between a proxy and its clients.
+@Suite(.hangLimit)
+struct ProxyServerTests {
+    private func error(_ work: () async throws -> Void) async -> BLEError? {
+        do { try await work() } catch { return error as? BLEError }
+        return nil
+    }
+
+    @Test(arguments: [true, false]) func `a client and a proxy agree on encryption, or say why not`(
+        _ isEncrypted: Bool
+    ) async throws {
+        let peer = try await ProxiedPeer(key: isEncrypted ? .random() : nil)
+        let central = try await peer.makeCentral(.init())
+        #expect(try await central.adapters().map(\.address) == ["AA:BB:CC:DD:EE:FF"])
+        await central.shutDown()
+        let wrong: EncryptionKey? = isEncrypted ? nil : .random()
+        let refusal = await error { _ = try await Central(backend: peer.backend(key: wrong), configuration: .init()) }
+        #expect(refusal?.code == .unauthorized)
+        #expect(refusal?.isRetryable == false)
+        await peer.end()
+    }
+
+    @Test func `a proxy is reached over TCP, and unavailable if nothing listens`() async throws {
+        let peer = try await ProxiedPeer()
+        let (ports, port) = AsyncStream.makeStream(of: UInt16.self)
+        let serving = Task { try await peer.server.run(port: 0) { port.yield($0) } }
+        var listening = ports.makeAsyncIterator()
+        let number = try #require(await listening.next())
+        // The name may have an address of IPv6, too, at which nothing listens.
+        let central = try await Central(
+            backend: .esphome("localhost", port: number, key: peer.key), configuration: .init())
+        #expect(try await central.read(.batteryLevel) == 87)
+        await central.shutDown()
+        serving.cancel()
+        try await serving.value
+        let refusal = await error {
+            _ = try await Central(
+                backend: .esphome("127.0.0.1", port: number, key: peer.key), configuration: .init())
+        }
+        #expect(refusal?.code == .bluetoothUnavailable)
+        #expect(refusal?.isRetryable == true)
+        await peer.end()
+    }
+
+    @Test func `a wrong key is told`() async throws {
+        let peer = try await ProxiedPeer()
+        let refusal = await error {
+            _ = try await Central(backend: peer.backend(key: .random()), configuration: .init())
+        }
+        #expect(refusal?.code == .unauthorized)
+        #expect(refusal?.message == "the proxy has another key")
+        await peer.end()
+    }
+
+    @Test func `a proxy that closes at once is unavailable`() async throws {
+        let backend = ESPHomeCentral(name: "attic", key: .random()) { (_) throws(LoopError) in
+            try StreamSocket.pair().0
+        }
+        let refusal = await error { _ = try await Central(backend: backend, configuration: .init()) }
+        #expect(refusal?.code == .bluetoothUnavailable)
+    }
+
+    @Test func `a proxy without a free connection is busy`() async throws {
+        let peer = try await ProxiedPeer(connectionLimit: 0)
+        let central = try await peer.makeCentral(.init())
+        let strap = try await central.first(matching: .service(.heartRate)).peripheral
+        #expect(await error { try await strap.connect(timeout: .seconds(600)) }?.code == .busy)
+        await central.shutDown()
+        await peer.end()
+    }
+
+    @Test func `a peripheral is paired and unpaired by the proxy, which does not report bonds`() async throws {
+        let peer = try await ProxiedPeer()
+        let central = try await peer.makeCentral(.init())
+        let strap = try await central.first(matching: .service(.heartRate)).peripheral
+        try await strap.pair()
+        let inside = peer.inner.peripheral(EchoStrap.id)
+        #expect(try await inside.isPaired)
+        #expect(try await strap.read(EchoStrap.secret) == Array("secret".utf8))
+        #expect(await error { _ = try await strap.isPaired }?.code == .notSupported)
+        #expect(await error { try await strap.pair() }?.code == .pairingFailed)
+        try await strap.unpair()
+        #expect(try await !inside.isPaired)
+        await central.shutDown()
+        await peer.end()
+    }
+
+    @Test func `two clients scan at once, and a peripheral belongs to one of them`() async throws {
+        let peer = try await ProxiedPeer()
+        let (one, other) = (try await peer.makeCentral(.init()), try await peer.makeCentral(.init()))
+        let strap = try await one.first(matching: .service(.heartRate)).peripheral
+        try await strap.connect()
+        #expect(try await Battery(strap).level() == 87)
+        let same = try await other.first(matching: .service(.heartRate)).peripheral
+        #expect(await error { try await same.connect() } != nil)
+        // The client that leaves frees what it held.
+        await one.shutDown()
+        await peer.until(connections: 0)
+        try await same.connect()
+        #expect(try await Battery(same).level() == 87)
+        await other.shutDown()
+        await peer.end()
+    }
+
+    @Test func `connections that never greet do not keep out a client`() async throws {
+        let peer = try await ProxiedPeer()
+        var silent: [FileDescriptor] = []
+        for _ in 0..<40 {
+            let (here, there) = try StreamSocket.pair()
+            await peer.server.accept(there)
+            silent.append(here)
+        }
+        #expect(await peer.server.clientCount == 16)
+        let central = try await peer.makeCentral(.init())
+        #expect(try await central.adapters().count == 1)
+        #expect(await peer.server.clientCount == 16)
+        await central.shutDown()
+        await peer.end()
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test func `a maintained link and a scan outlast a restart of the proxy`() async throws {
+        let peer = try await ProxiedPeer()
+        let central = try await peer.makeCentral(.init(connectionPolicy: .maintained()))
+        var states = await central.adapterStates().makeAsyncIterator()
+        #expect(try await states.next() == .poweredOn)
+        let strap = try await central.first(matching: .service(.heartRate)).peripheral
+        var values = try await strap.notifications(EchoStrap.output).makeAsyncIterator()
+        await peer.until(subscribers: 1)
+        await peer.notify([1])
+        #expect(try await values.next() == [1])
+        let events = await strap.connectionEvents()
+        await peer.server.dropClients()
+        #expect(try await states.next() == .resetting)
+        #expect(try await states.next() == .poweredOn)
+        var hasEnded = false
+        for try await event in events {
+            if case .disconnected = event { hasEnded = true }
+            // The subscriptions are restored then.
+            if case .connected = event, hasEnded { break }
+        }
+        await peer.notify([2])
+        #expect(try await values.next() == [2])
+        await central.shutDown()
+        await peer.end()
+    }
+}
+
+extension ProxyServer {
+    fileprivate var clientCount: Int { clients.count }
+
+    /// Ends the connections, as a proxy that restarts does.
+    fileprivate func dropClients() { for id in clients.keys { remove(id) } }
+}

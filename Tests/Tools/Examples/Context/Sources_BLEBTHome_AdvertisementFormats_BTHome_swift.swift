@@ -1,0 +1,1 @@
+private let bindKey: BTHomeKey = given()

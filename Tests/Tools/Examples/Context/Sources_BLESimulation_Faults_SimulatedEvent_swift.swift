@@ -1,0 +1,1 @@
+private let device: SimulatedPeripheral = given()
