@@ -26,7 +26,7 @@ actor SMPSession {
     private var linkCount = 0
     /// Whether the requests that are not written yet wait for the link. The end of an earlier one is not theirs.
     private var isConnecting = false
-    private var listening: (number: Int, task: Task<Void, Never>)?
+    private var listening: (number: Int, stream: NotificationStream<[UInt8]>, task: Task<Void, Never>)?
     private var reassembler: SMPReassembler
     private var lastNumber = 0
     private var isClosed = false
@@ -146,15 +146,19 @@ actor SMPSession {
         for id in pending.keys where !waiting.contains(id) { settle(id, .failure(error)) }
     }
 
-    /// Ends the session: requests that wait throw `connectionCancelled`. The link stays.
-    func close() {
+    /// Ends the session: requests that wait throw `connectionCancelled`. The link stays. Returns when the device was
+    /// asked to stop sending, so that the next session has a subscription of its own: devices handle the requests of
+    /// one in order.
+    func close() async {
         isClosed = true
-        listening?.task.cancel()
+        let ended = listening
         listening = nil
         // The frame that is being written is completed, so that the device does not wait for its rest.
         if isConnecting { writing?.cancel() }
         outgoing = []
         failAll(BLEError(.connectionCancelled, "the session was ended", isRetryable: false))
+        guard let ended else { return }
+        await Task { await ended.stream.end() }.value
     }
 
     // MARK: Writing
@@ -200,7 +204,7 @@ actor SMPSession {
     private func connected() async throws(BLEError) -> Int? {
         isConnecting = true
         defer { isConnecting = false }
-        if let (number, _) = listening, await peripheral.connectionState != .connected {
+        if let number = listening?.number, await peripheral.connectionState != .connected {
             // Its end is about to be reported.
             end(number, BLEError(.disconnected, "the link has ended"))
         }
@@ -238,7 +242,7 @@ actor SMPSession {
                 end(number, error)
             }
         }
-        listening = (number, task)
+        listening = (number, stream, task)
     }
 
     private func take(_ event: NotificationEvent<[UInt8]>, _ number: Int) {
