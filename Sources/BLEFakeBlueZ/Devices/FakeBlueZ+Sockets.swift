@@ -159,7 +159,7 @@ extension FakeBlueZ {
         loop.perform { [weak self] in
             socket.open(onPacket: onPacket) { [weak socket] in
                 guard let self, let socket else { return }
-                Task { await onEnd(self, socket) }
+                Task.immediate { await onEnd(self, socket) }
             }
         }
         return socket
