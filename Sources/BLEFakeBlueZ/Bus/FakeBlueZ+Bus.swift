@@ -5,6 +5,8 @@ import Synchronization
 
 /// Exported objects and signals.
 extension FakeBlueZ {
+    private typealias Answer = Result<MethodReply, DBusError>
+
     /// Uses the bus at once, in the order of the calls: the daemon sends its messages before it does anything else
     /// (`g_dbus_flush` in its `gdbus/object.c`).
     private func onBus(_ work: @escaping @Sendable (isolated BusSession) -> Void) {
@@ -28,8 +30,8 @@ extension FakeBlueZ {
                         guard let self else {
                             return answered.resume(returning: .failure(.bluez("Failed", "gone")))
                         }
-                        await self.process(call, handle) { answer in
-                            answered.resume(returning: answer)
+                        await self.process(call, handle) { (answer: consuming Answer) in
+                            answered.resume(returning: consume answer)
                         }
                     }
                 }
@@ -63,10 +65,13 @@ extension FakeBlueZ {
 
     /// Carries out one call. Its start and its record are one step, and so are its end and its answer, which is
     /// therefore sent before any later signal.
+    ///
+    /// - Parameter answer: takes the answer, of which no copy remains here: the descriptors in it are closed as soon as
+    ///   they are sent, before the client can close its own.
     private func process(
         _ call: IncomingCall,
         _ handle: @Sendable (isolated FakeBlueZ, IncomingCall) async -> Result<MethodReply, DBusError>,
-        answer: (Result<MethodReply, DBusError>) -> Void
+        answer: (consuming Answer) -> Void
     ) async {
         // The daemon keeps a client from the moment of its call, not from the peripheral's answer, and forgets it at
         // its StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
@@ -96,7 +101,7 @@ extension FakeBlueZ {
         if let error = faults.takeError(of: call.method) { return answer(.failure(error)) }
         let result = await handle(self, call)
         await waitWhileHanging("after \(call.method)")
-        answer(result)
+        answer(consume result)
     }
 
     /// The calls of other adapters are counted under the adapter's name and the method's.

@@ -168,23 +168,6 @@ struct FakeCallTests {
         return (world, central, program, paths, received)
     }
 
-    /// As bleak does to learn the MTU.
-    @Test func `a program that has closed its socket may write after the next call was answered`() async throws {
-        let (world, central, program, paths, received) = try await Self.recorders()
-        for count in 1...20 {
-            // Its descriptor is closed with it.
-            try await program.callBlueZ(paths[0], "org.bluez.GattCharacteristic1", "AcquireWrite", .options([:]))
-            try await program.callBlueZ("/", "org.freedesktop.DBus.Peer", "Ping")
-            try await program.callBlueZ(
-                paths[0], "org.bluez.GattCharacteristic1", "WriteValue", .bytes([UInt8(count)]),
-                .options(["type": .string("command")]))
-        }
-        try await received[0].until { $0 == (1...20).map { [$0] } }
-        await program.close()
-        await central.shutDown()
-        await world.daemon.kill()
-    }
-
     @Test func `WriteValue leaves what is longer than an attribute to the peripheral, which refuses it`() async throws {
         let (world, central, program, paths, received) = try await Self.recorders()
         func write(_ count: Int, _ type: String, _ path: String) async -> String? {

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import struct
 import time
@@ -44,6 +45,10 @@ async def connect(client: SMPClient, transport: SMPBLETransport) -> None:
         except BleakError:  # (a link between two adapters of bluetoothd may end at once, which bleak leaves to its users)
             if not remaining:
                 raise
+            # smpclient leaves the link of a failed first request, and the next client would hear each value twice. The
+            # request fails if bluetoothd does not know yet that bleak has closed the socket that told it the MTU.
+            with contextlib.suppress(BleakError):
+                await transport.disconnect()
             await asyncio.sleep(3)
     # smpclient fills the link's packets, and bluetoothd, which serves the device, drops values of more than 512 bytes.
     transport._max_write_without_response_size = min(512, transport._max_write_without_response_size)
