@@ -53,6 +53,15 @@ struct VendorFilesTests {
         return try await world.ble(["--vendor", path] + arguments).run()
     }
 
+    /// A scan that is interrupted after its first line.
+    private func scan(_ arguments: String...) async throws -> Tool.Result {
+        try Data(Self.definition.utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try await world.ble(["--vendor", path, "scan", "--duration", "0"] + arguments).afterFirstLine {
+            $0.send(.interrupt)
+        }
+    }
+
     @Test func `names and values are those of the file`() async throws {
         let read = try await ble("read", "Tank", "level")
         #expect(read.output == "2a00  4.2 cm\n", "\(read.errors)")
@@ -70,9 +79,9 @@ struct VendorFilesTests {
     }
 
     @Test func `advertised data and services of a scan are, too`() async throws {
-        let scan = try await ble("scan", "--duration", "1", "--service", "tank")
+        let scan = try await scan("--service", "tank")
         #expect(scan.output.contains("tank soil: moisture 21 %"), "\(scan)")
-        let json = try await ble("scan", "--duration", "1", "--json")
+        let json = try await self.scan("--json")
         let formats = try json.objects.first?["formats"] as? [String: [String: Double]]
         #expect(formats == ["soil": ["moisture": 21]])
     }
@@ -146,7 +155,7 @@ struct VendorFilesTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let numbers = try await Tool.run("--vendor", path, "numbers", "green")
         #expect(numbers.output.contains("0x0b5e  Green Things\n"), "\(numbers)")
-        let scan = try await ble("scan", "--duration", "1", "--manufacturer", "green-things")
+        let scan = try await scan("--manufacturer", "green-things")
         #expect(scan.output.contains("tank soil: moisture 21 %"), "\(scan)")
     }
 

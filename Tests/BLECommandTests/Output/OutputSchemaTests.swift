@@ -29,7 +29,7 @@ struct OutputSchemaTests {
 
     @Test(
         arguments: [
-            ("adapters", ["adapters"]), ("scan --duration 1 --duplicates", ["scan"]),
+            ("adapters", ["adapters"]),
             ("inspect Simulated_Strap --values --guess", ["inspect"]), ("inspect Simulated_Lamp", ["inspect"]),
             ("inspect Simulated_Ear --values", ["inspect"]), ("read Simulated_Strap heart-rate-control-point", []),
             ("read Simulated_Strap battery-level", ["read"]), ("read Simulated_Lamp ff01 --guess", ["read"]),
@@ -52,6 +52,11 @@ struct OutputSchemaTests {
         #expect(result.output.isEmpty == kinds.isEmpty, "\(result.errors)")
         try check(result.output, kinds, optional: ["gap"])
         try check(result.errors, [], optional: ["failure", "note"])
+    }
+
+    @Test func `lines of a scan are, too`() async throws {
+        let scan = Tool(["scan", "--duration", "0", "--duplicates", "--backend", "simulated", "--json"])
+        try check(try await scan.afterFirstLine { $0.send(.interrupt) }.output, ["scan"])
     }
 
     @Test func `packets of a channel, numbers and findings are, too`() async throws {

@@ -65,8 +65,8 @@ import Testing
             try await program.write("\u{13}")
             #expect(kill(id, SIGTERM) == 0)
             await until { !isRunning(id) }
-            // Ctrl-Q, for the shell.
-            try await program.write("\u{11}")
+            // Ctrl-Q, for the shell. On a busy machine, the scan and the shell may end before Ctrl-S takes effect.
+            try? await program.write("\u{11}")
         }
         #expect(result.status == "143")
     }
@@ -112,10 +112,11 @@ import Testing
     }
 
     @Test func `without a terminal as its input, the table has no keys`() async throws {
-        let result = try await scan("--duration 1", input: "< /dev/null") { program in
-            try await program.output.until("after=")
+        let result = try await scan("--duration 0", input: "< /dev/null") { program in
+            let id = try await process(program)
+            #expect(kill(id, SIGINT) == 0)
         }
-        #expect(result.status == "0")
+        #expect(result.status == "130")
         #expect(result.output.contains("Simulated Strap"))
         #expect(!result.output.contains("quit") && !result.output.contains("2004"))
     }
