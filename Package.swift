@@ -202,7 +202,7 @@ if withBlueZ {
         // A session on an MQTT broker.
         .module("MQTT", ["BLE", "CGLib", "Loop", "Waiting", .log, .mosquitto]),
         // A central's radio as a Bluetooth proxy of ESPHome.
-        .module("BLEProxy", ["BLE", "BLEESPHome", "Loop", "Waiting", .log]),
+        .module("BLEProxy", ["BLE", "BLEESPHome", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd's bus interface over a simulated radio, for programs in any language.
@@ -255,8 +255,8 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport",
-                "BLETesting", "Loop", "Waiting", .log,
+                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy", "BLESimulation",
+                "BLETestSupport", "BLETesting", "DBus", "Loop", "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
@@ -282,7 +282,8 @@ if withBlueZ {
             "BLECommandTests",
             [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEDefinitions",
-                "BLEESPHome", "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording", "BLESimulation",
+                "BLEESPHome", "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording",
+                "BLESimulation",
                 "BLETestSupport",
                 "BLETesting", "BLETransfers", "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
             ] + .web),

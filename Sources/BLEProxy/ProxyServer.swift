@@ -39,6 +39,9 @@ public actor ProxyServer {
             (self.name, self.friendlyName, self.address) = (name, friendlyName ?? name, address)
             (self.key, self.connectionLimit, self.clientLimit) = (key, connectionLimit, clientLimit)
         }
+
+        /// The address as 12 digits.
+        var hexadecimalAddress: String { String(address.filter { $0 != ":" }).lowercased() }
     }
 
     nonisolated let loop = EventLoop(name: "proxy")
@@ -130,10 +133,9 @@ public actor ProxyServer {
         if silent.count >= Self.maximumSilent, let oldest = silent.keys.min() { remove(oldest) }
         lastClient += 1
         let id = lastClient
-        let hexadecimal = String(configuration.address.filter { $0 != ":" }).lowercased()
         let client = ProxyClient(
             StreamSocket(descriptor, on: loop),
-            MessageChannel(server: configuration.key, name: configuration.name, mac: hexadecimal))
+            MessageChannel(server: configuration.key, name: configuration.name, mac: configuration.hexadecimalAddress))
         clients[id] = client
         client.socket.open { [weak self, loop] bytes in
             guard let self else { return }
@@ -253,7 +255,7 @@ public actor ProxyServer {
             remove(id)
         case .disconnectAnswer: remove(id)
         case .ping: send(.pingAnswer, to: id)
-        case .deviceInfoRequest: send(.deviceInfo(info), to: id)
+        case .deviceInfoRequest: send(.deviceInfo(Self.info(configuration)), to: id)
         case .capabilitiesRequest: send(.capabilities(Self.features, mac: configuration.address), to: id)
         case .listEntities: send(.listEntitiesDone, to: id)
         default:
@@ -267,14 +269,14 @@ public actor ProxyServer {
         .passiveScan, .connections, .remoteCaching, .pairing, .cacheClearing, .rawAdvertisements, .scannerState,
     ]
 
-    private var info: ProxyInfo {
+    static func info(_ configuration: Configuration) -> ProxyInfo {
         var info = ProxyInfo()
         (info.name, info.friendlyName) = (configuration.name, configuration.friendlyName)
         (info.mac, info.bluetoothMAC) = (configuration.address, configuration.address)
         // Home Assistant reports a problem with a proxy before this version.
         (info.version, info.model, info.manufacturer) = ("2026.6.0", "swift-ble", "swift-ble")
         (info.projectName, info.projectVersion) = ("swift-ble.proxy", "1")
-        (info.features, info.isEncryptionSupported) = (Self.features, configuration.key != nil)
+        (info.features, info.isEncryptionSupported) = (features, configuration.key != nil)
         return info
     }
 }

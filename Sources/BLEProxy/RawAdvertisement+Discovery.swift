@@ -7,8 +7,8 @@ extension RawAdvertisement {
 
     /// Rebuilds what a radio has received. Nil if the peripheral has no address.
     ///
-    /// Packets are not available: bluetoothd reports what it has decoded, of all packets received so far. Docs/Radios.md
-    /// lists what gets lost.
+    /// Packets are not available: bluetoothd reports what it has decoded, of all packets received so far.
+    /// Docs/Radios.md lists what gets lost.
     init?(_ discovery: Discovery) {
         guard let address = DeviceAddress(discovery.peripheral.id) else { return nil }
         let advertisement = discovery.advertisement

@@ -11,7 +11,8 @@ struct LinkSlotsTests {
             // A client that is alone leaves one for the next, unless there is no next, or only one slot.
             (5, true, [0], [4]), (5, true, [4], [0]), (5, false, [4], [1]), (1, true, [0], [1]),
             // Each may have its share, and what the shares of the others leave.
-            (5, true, [4, 0], [0, 1]), (5, true, [0, 0], [3, 3]), (5, true, [2, 1], [1, 2]), (6, true, [1, 1, 1], [1, 1, 1]),
+            (5, true, [4, 0], [0, 1]), (5, true, [0, 0], [3, 3]), (5, true, [2, 1], [1, 2]),
+            (6, true, [1, 1, 1], [1, 1, 1]),
             (6, true, [2, 2, 0], [0, 0, 2]),
             // With more clients than slots, each may have one while there is one.
             (2, true, [1, 0, 0], [0, 1, 1]), (2, true, [1, 1, 0], [0, 0, 0]), (0, true, [0], [0]),
@@ -25,7 +26,8 @@ struct LinkSlotsTests {
         for (client, count) in held.enumerated() {
             for _ in 0..<count {
                 address += 1
-                #expect(slots.take(address, for: client) != nil)
+                let hold = slots.take(address, for: client)
+                #expect(hold != nil)
             }
         }
         for client in held.indices { slots.ask(client) }
@@ -39,14 +41,16 @@ struct LinkSlotsTests {
 
     @Test func `a peripheral has one holder, and a client that leaves holds until its links have ended`() throws {
         var slots = LinkSlots(limit: 3, isShared: true)
-        let hold = try #require(slots.take(7, for: 1))
-        #expect(slots.take(7, for: 2) == nil)
-        #expect(slots.leave(1) == [7])
+        let first = slots.take(7, for: 1)
+        let hold = try #require(first)
+        let second = slots.take(7, for: 2)
+        #expect(second == nil)
+        let left = slots.leave(1)
+        #expect(left == [7])
         #expect(slots.hold(of: 7) == hold)
         #expect(slots.available(to: 2) == 1)
-        #expect(!slots.release(7, ProxyHold(client: 2, link: 9)))
-        #expect(slots.release(7, hold))
-        #expect(!slots.release(7, hold))
+        let released = [ProxyHold(client: 2, link: 9), hold, hold].map { slots.release(7, $0) }
+        #expect(released == [false, true, false])
         #expect(slots.isEmpty)
         #expect(slots.available(to: 2) == 2)
     }
@@ -66,18 +70,24 @@ struct LinkSlotsTests {
                     asking.insert(client)
                 case 1 where !holds.isEmpty:
                     let (address, hold) = holds.remove(at: Int.random(in: holds.indices, using: &random))
-                    #expect(slots.release(address, hold))
+                    let isReleased = slots.release(address, hold)
+                    #expect(isReleased)
                 case 2:
                     let held = slots.leave(client)
                     asking.remove(client)
                     #expect(Set(held) == Set(holds.filter { $0.1.client == client }.map(\.0)))
-                    for (address, hold) in holds where hold.client == client { #expect(slots.release(address, hold)) }
+                    for (address, hold) in holds where hold.client == client {
+                        let isReleased = slots.release(address, hold)
+                        #expect(isReleased)
+                    }
                     holds.removeAll { $0.1.client == client }
                 default:
                     let free = slots.available(to: client)
                     asking.insert(client)
                     let address = UInt64(step)
-                    if let hold = slots.take(address, for: client) { holds.append((address, hold)) } else {
+                    if let hold = slots.take(address, for: client) {
+                        holds.append((address, hold))
+                    } else {
                         #expect(free == 0 || slots.available(to: client) == 0)
                     }
                 }

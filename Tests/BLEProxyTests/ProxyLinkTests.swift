@@ -39,7 +39,9 @@ struct ProxyLinkTests {
     }
 
     /// The handle of a descriptor.
-    private func descriptor(_ uuid: BluetoothUUID, of key: CharacteristicKey, _ peer: ProxiedPeer) async throws -> UInt32 {
+    private func descriptor(_ uuid: BluetoothUUID, of key: CharacteristicKey, _ peer: ProxiedPeer) async throws
+        -> UInt32
+    {
         for service in try await peer.inner.peripheral(EchoStrap.id).services() {
             for characteristic in service where characteristic.uuid == key.characteristic {
                 if let descriptor = characteristic.descriptors.first(where: { $0.uuid == uuid }) {

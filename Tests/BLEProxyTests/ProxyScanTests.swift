@@ -1,6 +1,7 @@
 import BLE
 import BLEBackendTesting
 import BLEESPHome
+import BLESimulation
 import BLETesting
 import Testing
 
@@ -45,7 +46,8 @@ struct ProxyScanTests {
         other.close()
     }
 
-    @Test func `the radio scans actively if one client wants that, and each is told the mode of the radio`() async throws
+    @Test func `the radio scans actively if one client wants that, and each is told the mode of the radio`()
+        async throws
     {
         let peer = try await ProxiedPeer(key: nil)
         let (one, other) = (try await RawClient(peer.server), try await RawClient(peer.server))
@@ -66,7 +68,9 @@ struct ProxyScanTests {
         one.close()
     }
 
-    @Test func `a client that sets the mode without a subscription is told nothing, which would prove one`() async throws {
+    @Test func `a client that sets the mode without a subscription is told nothing, which would prove one`()
+        async throws
+    {
         let peer = try await ProxiedPeer(key: nil)
         let client = try await RawClient(peer.server)
         client.send(.setScannerMode(.passive), .ping)

@@ -120,7 +120,9 @@ struct ProxyServerTests {
         let central = try await peer.makeCentral(.init())
         guard case .clientConnected(let client)? = try await events.next() else { Issue.record(); return }
         #expect(!client.name.isEmpty)
-        let refusal = await error { _ = try await Central(backend: peer.backend(key: .random()), configuration: .init()) }
+        let refusal = await error {
+            _ = try await Central(backend: peer.backend(key: .random()), configuration: .init())
+        }
         #expect(refusal?.code == .unauthorized)
         #expect(try await events.next() == .clientRefused(reason: "the key is wrong"))
         let strap = try await central.first(matching: .service(.heartRate)).peripheral

@@ -1,5 +1,6 @@
 import BLE
 import BLEESPHome
+import BLEProfiles
 import BLESimulation
 import BLETesting
 import Testing
@@ -23,14 +24,16 @@ struct RawAdvertisementTests {
         var advertisement = Advertisement(
             localName: "Strap", rssi: -60, txPower: 4, serviceUUIDs: [.heartRate, Self.service],
             manufacturerData: [0x004C: [2, 0x15]], serviceData: [BluetoothUUID(0xFCD2): [0x40, 1]],
-            appearance: Appearance(rawValue: 833), addressType: .public, flags: [.generalDiscoverable, .classicNotSupported])
+            appearance: Appearance(rawValue: 833), addressType: .public,
+            flags: [.generalDiscoverable, .classicNotSupported])
         let raw = try await raw(advertisement)
         #expect(raw.address == 0xC000_0000_0007)
         #expect(raw.rssi == -60)
         #expect(raw.addressType == 0)
         #expect(Array(raw.data.prefix(7)) == [2, 1, 6, 3, 3, 0x0D, 0x18])
         var heard = HeardPeripherals()
-        let again = try #require(heard.receive(raw)?.advertisement)
+        let received = heard.receive(raw)?.advertisement
+        let again = try #require(received)
         // What was received includes the structures themselves.
         advertisement.structures = again.structures
         #expect(again == advertisement)
@@ -48,7 +51,8 @@ struct RawAdvertisementTests {
         // The strength is not known: the weakest, not the strongest.
         #expect(raw.rssi == -127)
         var heard = HeardPeripherals()
-        let again = try #require(heard.receive(raw)?.advertisement)
+        let received = heard.receive(raw)?.advertisement
+        let again = try #require(received)
         #expect(again.rssi == nil)
         #expect(again.localName == "Long")
         #expect(again.serviceUUIDs == advertisement.serviceUUIDs)
@@ -64,13 +68,15 @@ struct RawAdvertisementTests {
         }
         #expect(queue.count == AdvertisementQueue.capacity)
         #expect(queue.droppedCount == 10)
-        #expect(queue.take(2).map(\.address) == [10, 11])
+        let first = queue.take(2).map(\.address)
+        #expect(first == [10, 11])
         #expect(queue.count == AdvertisementQueue.capacity - 2)
-        #expect(queue.take(count).count == AdvertisementQueue.capacity - 2)
-        #expect(queue.take(1).isEmpty)
+        let rest = queue.take(count)
+        #expect(rest.count == AdvertisementQueue.capacity - 2)
         queue.append(RawAdvertisement(address: 1, rssi: 0, addressType: 0, data: []))
         queue.removeAll()
+        let none = queue.take(1)
         #expect(queue.count == 0)
-        #expect(queue.take(1).isEmpty)
+        #expect(none.isEmpty)
     }
 }

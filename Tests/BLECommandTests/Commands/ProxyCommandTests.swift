@@ -42,7 +42,8 @@
                 try await program.output.until("\n", after: "\"listening\"")
                 key = String(program.output.text.firstMatch(of: /"key":"([^"]+)"/)?.1 ?? "")
                 let central = try await central(program.output.text)
-                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step).peripheral
+                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)
+                    .peripheral
                 #expect(try await strap.read(.batteryLevel) == 90)
                 try await program.output.until("\"connected\"")
                 await central.shutDown()
@@ -117,7 +118,8 @@
         @Test func `without encryption, the proxy says so`() async throws {
             let tool = Tool(["proxy", "--port", "0", "--no-encryption", "--backend", "simulated", "--name", "open"])
             let result = try await tool.afterFirstLine { $0.send(.interrupt) }
-            #expect(result.output.wholeMatch(of: /open \(.*\) listens at 127\.0\.0\.1, port \d+, without a key\n/) != nil)
+            #expect(
+                result.output.wholeMatch(of: /open \(.*\) listens at 127\.0\.0\.1, port \d+, without a key\n/) != nil)
         }
 
         @Test func `a proxy scans with two adapters, and a passive scan is active where there is none`() async throws {

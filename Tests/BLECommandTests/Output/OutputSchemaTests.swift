@@ -128,9 +128,11 @@ struct OutputSchemaTests {
                 let key = program.output.text.firstMatch(of: /"key":"([^"]+)"/).flatMap { EncryptionKey(String($0.1)) }
                 let central = try await Central(
                     backend: .esphome("127.0.0.1", port: port, key: key), configuration: .quiet())
-                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step).peripheral
+                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)
+                    .peripheral
                 try await strap.connect()
-                let lamp = try await central.first(matching: .name("Simulated Lamp"), timeout: HangLimit.step).peripheral
+                let lamp = try await central.first(matching: .name("Simulated Lamp"), timeout: HangLimit.step)
+                    .peripheral
                 await #expect(throws: BLEError.self) { try await lamp.connect() }
                 await central.shutDown()
                 _ = try? await Central(backend: .esphome("127.0.0.1", port: port, key: nil), configuration: .quiet())

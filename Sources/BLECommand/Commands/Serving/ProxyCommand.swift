@@ -2,6 +2,7 @@ import BLE
 
 #if DeviceCommands
     import ArgumentParser
+    import BLEDefinitions
     import BLEESPHome
     import BLEProxy
     import FoundationEssentials
@@ -45,7 +46,8 @@ import BLE
         @Option(help: ArgumentHelp("The maximum number of clients, 1 to 64.", valueName: "number"))
         var clients = 16
 
-        @Option(help: ArgumentHelp("The maximum number of links, 1 to 64, of all clients together.", valueName: "number"))
+        @Option(
+            help: ArgumentHelp("The maximum number of links, 1 to 64, of all clients together.", valueName: "number"))
         var links = 5
 
         @Option(
@@ -53,6 +55,9 @@ import BLE
                 "The file with the key, which is made if it is missing. By default, ~/.local/state/ble/proxy.key.",
                 valueName: "file"), completion: .file())
         var keyFile: String?
+
+        @Flag(help: "Do not announce the proxy in the network through Avahi. It is not with an address of 127.")
+        var noAnnounce = false
 
         @Flag(help: "Need no key: everybody who reaches the port may use the radio, and read what is sent.")
         var noEncryption = false
@@ -99,21 +104,32 @@ import BLE
             }
             let (name, host) = (name ?? Self.machineName, host ?? (key == nil ? "127.0.0.1" : "0.0.0.0"))
             let (clients, links, port, radio, options) = (clients, links, port, radio, options)
+            let isAnnounced = !noAnnounce && !host.hasPrefix("127.") && host != "::1"
             try await Session.run(options, outage: .isWaitedFor, radios: radio) { central, output in
                 let adapters = try await central.adapters()
                 let chosen = radio.first ?? options.adapter
                 let adapter = adapters.first { $0.id == chosen } ?? adapters.first(where: \.isInUse) ?? adapters.first
                 guard let address = adapter?.address else { throw BLEError(.adapterNotFound, "there is no adapter") }
-                let server = ProxyServer(
-                    central,
-                    .init(name: name, address: address, key: key, connectionLimit: links, clientLimit: clients),
-                    logger: CommonOptions.logger(verbose: options.verbose))
+                let configuration = ProxyServer.Configuration(
+                    name: name, address: address, key: key, connectionLimit: links, clientLimit: clients)
+                let logger = CommonOptions.logger(verbose: options.verbose)
+                let server = ProxyServer(central, configuration, logger: logger)
                 let events = await server.events()
+                let (ports, listening) = AsyncStream.makeStream(of: UInt16.self)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         try await server.run(host: host, port: port) { port in
                             // If the output is closed, the next event ends the command.
                             try? Self.showListening(host, port, name, address, isEncrypted: key != nil, output)
+                            listening.yield(port)
+                        }
+                    }
+                    if isAnnounced {
+                        let announcement = ProxyAnnouncement(configuration, bus: options.bus, logger: logger) {
+                            output.note(Self.text($0))
+                        }
+                        group.addTask {
+                            for await port in ports { await announcement.run(port: port) }
                         }
                     }
                     group.addTask {
@@ -142,6 +158,14 @@ import BLE
         }
 
         // MARK: Output
+
+        private static func text(_ state: ProxyAnnouncement.State) -> String {
+            switch state {
+            case .announced(let name): "announced in the network as \(name)"
+            case .unavailable(let reason):
+                "not announced in the network, so clients need this machine's address: \(reason)"
+            }
+        }
 
         private static func showListening(
             _ host: String, _ port: UInt16, _ name: String, _ address: String, isEncrypted: Bool, _ output: Output

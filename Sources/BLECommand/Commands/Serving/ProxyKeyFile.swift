@@ -89,8 +89,8 @@ import BLE
 
         /// Makes the file. Returns false if there is one already.
         ///
-        /// It gets its name when its content is on disk, so that no other process, and none after a loss of power, reads
-        /// a part.
+        /// It gets its name when its content is on disk, so that no other process, and none after a loss of power,
+        /// reads a part.
         private func make(_ key: EncryptionKey) throws(BLEError) -> Bool {
             let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
             if !folder.isEmpty {
@@ -99,9 +99,10 @@ import BLE
             }
             var name = Array("\(path).XXXXXX".utf8CString)
             // A file that did not exist, with mode 0600.
-            let file = mkostemp(&name, O_CLOEXEC)
+            let file = mkstemp(&name)
             guard file >= 0 else { throw cannotBeMade }
             defer { unlink(name) }
+            _ = fcntl(file, F_SETFD, FD_CLOEXEC)
             let bytes = Array("\(key.text)\n".utf8)
             let isWritten = Glibc.write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
             let error = cannotBeMade

@@ -74,7 +74,9 @@ public enum OtherPrograms {
         let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "ble").path
         let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).key").path
         defer { try? FileManager.default.removeItem(atPath: file) }
-        var arguments = ["proxy", "--host", "127.0.0.1", "--port", "0", "--key-file", file, "--json", "--timeout", "60"]
+        var arguments = [
+            "proxy", "--host", "127.0.0.1", "--port", "0", "--key-file", file, "--json", "--timeout", "60",
+        ]
         if let bus { arguments += ["--bus", bus] }
         var session = ""
         let proxy = try await TestProgram(tool, arguments).run { proxy in
