@@ -1,4 +1,5 @@
-public import BLE
+internal import BLE
+internal import BLEESPHome
 internal import DBus
 public import Logging
 internal import Loop

@@ -1,6 +1,8 @@
 #if DeviceCommands
     import BLE
     import BLEESPHome
+    import BLEFakeBlueZ
+    import BLEProfiles
     import BLESimulation
     import BLETestSupport
     import BlueZTestSupport
