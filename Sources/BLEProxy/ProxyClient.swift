@@ -34,6 +34,8 @@ final class ProxyClient {
     var reportsSlots = false
     /// The attempts to connect, by address, and the events of their links.
     var attempts: [UInt64: Task<BoundedStream<ConnectionEvent>, any Error>] = [:]
+    /// The peripherals that it gets when the link of a client that has left has ended.
+    var awaited: Set<UInt64> = []
     /// What is under way, by number.
     var requests: [Int: ProxyRequest] = [:]
     private var lastRequest = 0

@@ -21,6 +21,7 @@ extension ProxyServer {
         // bluetoothd knows the type of the address, which some clients do not send.
         case .connect, .connectWithCache, .connectWithoutCache: connect(peripheral, address, id)
         case .disconnect:
+            clients[id]?.awaited.remove(address)
             guard slots.hold(of: address)?.client == id else {
                 send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
                 return
@@ -53,6 +54,16 @@ extension ProxyServer {
         if let hold = slots.hold(of: address), hold.client == id {
             // The client does not know of its link, or of its attempt, whose answer follows.
             Task { await sendConnected(address, hold, peripheral) }
+            return
+        }
+        if let ending = slots.hold(of: address), hasLeft(ending.client), let link = links[ending.link] {
+            // Such as a client that has restarted. bluetoothd takes up to 2 s to end a link.
+            slots.ask(id)
+            guard client.awaited.insert(address).inserted else { return }
+            Task { [weak self] in
+                await link.value
+                await self?.connectAwaited(peripheral, address, id)
+            }
             return
         }
         let hold = slots.take(address, for: id)
@@ -90,6 +101,12 @@ extension ProxyServer {
             }
             await self?.linkEnded(address, hold, reason, event)
         }
+    }
+
+    /// Connects what a client has waited for, unless it does not want it any more.
+    private func connectAwaited(_ peripheral: Peripheral, _ address: UInt64, _ id: Int) {
+        guard clients[id]?.awaited.remove(address) != nil else { return }
+        connect(peripheral, address, id)
     }
 
     private func hasLeft(_ id: Int) -> Bool { clients[id] == nil }

@@ -48,7 +48,8 @@ struct LinkSlotsTests {
         let left = slots.leave(1)
         #expect(left == [7])
         #expect(slots.hold(of: 7) == hold)
-        #expect(slots.available(to: 2) == 1)
+        #expect(slots.available(to: 2) == 2)
+        #expect(slots.slots(of: 2).allocated.isEmpty)
         let released = [ProxyHold(client: 2, link: 9), hold, hold].map { slots.release(7, $0) }
         #expect(released == [false, true, false])
         #expect(slots.isEmpty)

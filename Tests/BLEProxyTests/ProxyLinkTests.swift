@@ -164,6 +164,21 @@ struct ProxyLinkTests {
         living.close()
     }
 
+    @Test func `a client that comes back at once gets its peripheral, whose link is still being ended`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        var events = await peer.server.events().makeAsyncIterator()
+        let former = try await connected(peer)
+        let next = try await RawClient(peer.server)
+        former.close()
+        while let event = try await events.next() { if case .clientDisconnected = event { break } }
+        let connect = ProxyMessage.request(.connect, address: address, addressType: 1)
+        next.send(connect, connect)
+        let earlier = try await next.until { isUp($0) }
+        #expect(!earlier.contains { isDown($0) })
+        await peer.end()
+        next.close()
+    }
+
     @Test func `of two clients that ask, neither takes all links`() async throws {
         let peer = try await ProxiedPeer(key: nil, connectionLimit: 3)
         var addresses: [UInt64] = []

@@ -137,6 +137,8 @@ import BLE
                     }
                     defer { group.cancelAll() }
                     try await group.next()
+                    // The end of a proxy is that of its task, and no success.
+                    try Task.checkCancellation()
                 }
             }
         }
