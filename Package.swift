@@ -34,7 +34,9 @@ let package = Package(
                 """),
         .trait(
             name: "DeviceCommands",
-            description: "`ble devices`, `ble update` and `ble demo`, in the command line tool. Builds swift-crypto."),
+            description: """
+                `ble devices`, `ble update`, `ble proxy` and `ble demo`, in the command line tool. Builds swift-crypto.
+                """),
         .trait(
             name: "DistributedTracingSupport",
             description: "The operations of centrals and hosts as spans. Builds swift-distributed-tracing."),
@@ -200,7 +202,7 @@ if withBlueZ {
         // A session on an MQTT broker.
         .module("MQTT", ["BLE", "CGLib", "Loop", "Waiting", .log, .mosquitto]),
         // A central's radio as a Bluetooth proxy of ESPHome.
-        .module("BLEProxy", ["BLE", "BLEESPHome", "Loop", "Waiting", .log]),
+        .module("BLEProxy", ["BLE", "BLEESPHome", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd's bus interface over a simulated radio, for programs in any language.
@@ -213,8 +215,10 @@ if withBlueZ {
             dependencies: [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEDefinitions", "BLEFakeBlueZ",
                 "BLEProfiles", "BLERecording", "BLESimulation", "BLETransfers", "Waiting",
+                .target(name: "BLEESPHome", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "BLEFirmware", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "BLEProxy", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "CEdit", condition: .when(traits: ["LineEditing"])),
                 .target(name: "SmartLock", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "Loop", condition: .when(traits: ["Gateway", "Web"])),
@@ -251,8 +255,8 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport",
-                "BLETesting", "Loop", "Waiting", .log,
+                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy", "BLESimulation",
+                "BLETestSupport", "BLETesting", "DBus", "Loop", "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
@@ -278,7 +282,8 @@ if withBlueZ {
             "BLECommandTests",
             [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLECommand", "BLEDefinitions",
-                "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording", "BLESimulation",
+                "BLEESPHome", "BLEFakeBlueZ", "BLEFeatures", "BLEFirmware", "BLEProfiles", "BLERecording",
+                "BLESimulation",
                 "BLETestSupport",
                 "BLETesting", "BLETransfers", "BlueZTestSupport", "SmartLock", .grdb, .subprocess,
             ] + .web),

@@ -2,13 +2,6 @@ internal import BLE
 internal import BLEESPHome
 internal import Loop
 
-/// The hold of a client on a peripheral, for one link.
-struct ProxyHold: Equatable {
-    let client: Int
-    /// Tells apart the links of a peripheral.
-    let link: Int
-}
-
 /// A request of a client that is under way.
 struct ProxyRequest {
     let number: Int
@@ -20,30 +13,40 @@ struct ProxyRequest {
 final class ProxyClient {
     let socket: StreamSocket
     var channel: MessageChannel
-    var hasGreeted = false
+    /// Nil before the client has greeted.
+    var event: ProxyEvent.Client?
+    var hasGreeted: Bool { event != nil }
     /// How long nothing was received, in steps of the server's checks.
     var silence = Duration.zero
     var timer: LoopTimer?
 
-    /// The subscription to advertisements.
-    var scan: Task<Void, Never>?
-    var waitingAdvertisements: [RawAdvertisement] = []
+    /// Whether it is sent advertisements.
+    var isScanning = false
+    var advertisements = AdvertisementQueue()
     var advertisementTimer: LoopTimer?
+    /// Whether the advertisements wait for room in the socket.
+    var waitsForRoom = false
+    /// How the client wants to scan.
     var scannerMode = ScannerMode.active
+    /// What it was told last of the scanner, and of the slots.
+    var toldScanner: ProxyMessage?
+    var toldSlots: ProxyMessage?
     var reportsSlots = false
     /// The attempts to connect, by address, and the events of their links.
     var attempts: [UInt64: Task<BoundedStream<ConnectionEvent>, any Error>] = [:]
+    /// The peripherals that it gets when the link of a client that has left has ended.
+    var awaited: Set<UInt64> = []
     /// What is under way, by number.
     var requests: [Int: ProxyRequest] = [:]
     private var lastRequest = 0
     /// The last start or end of notifications of each attribute, which the next one follows.
     var subscriptions: [AttributeOfProxy: ProxyRequest] = [:]
+    /// What passes on the notifications of each attribute.
+    var notifications: [AttributeOfProxy: ProxyRequest] = [:]
     /// The last write to each attribute, which the next one follows.
     var writes: [AttributeOfProxy: ProxyRequest] = [:]
     /// The last write without response on each link.
     var commands: [UInt64: ProxyRequest] = [:]
-    /// The number of requests without an answer.
-    var requestCount = 0
 
     init(_ socket: StreamSocket, _ channel: consuming MessageChannel) {
         self.socket = socket
@@ -67,15 +70,19 @@ final class ProxyClient {
     /// Cancels what uses a link that has ended.
     func cancelRequests(of address: UInt64) {
         for request in requests.values where request.address == address { request.task.cancel() }
+        for (attribute, request) in notifications where request.address == address {
+            request.task.cancel()
+            notifications[attribute] = nil
+        }
         attempts[address] = nil
     }
 
     func end() {
         timer?.cancel()
         advertisementTimer?.cancel()
-        scan?.cancel()
         for task in attempts.values { task.cancel() }
         for request in requests.values { request.task.cancel() }
+        for request in notifications.values { request.task.cancel() }
         socket.finish()
     }
 }

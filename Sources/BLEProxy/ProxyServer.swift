@@ -12,8 +12,8 @@ internal import Waiting
 /// try await server.run(host: "0.0.0.0")
 /// ```
 ///
-/// Several clients may be connected at once. A peripheral belongs to the client that has connected it, until that
-/// client ends the link or leaves.
+/// Several clients may be connected at once, and share the links: Docs/Radios.md has the rule. A peripheral belongs to
+/// the client that has connected it, until that client ends the link or leaves.
 public actor ProxyServer {
     /// How a proxy presents itself, and what it allows.
     public struct Configuration: Sendable {
@@ -26,7 +26,7 @@ public actor ProxyServer {
         /// The key that clients need. Nil for a proxy that does not encrypt: anybody in the network may then use the
         /// radio.
         public var key: EncryptionKey?
-        /// The maximum number of links at the same time.
+        /// The maximum number of links at the same time, of all clients together.
         public var connectionLimit: Int
         /// The maximum number of clients at the same time.
         public var clientLimit: Int
@@ -39,9 +39,14 @@ public actor ProxyServer {
             (self.name, self.friendlyName, self.address) = (name, friendlyName ?? name, address)
             (self.key, self.connectionLimit, self.clientLimit) = (key, connectionLimit, clientLimit)
         }
+
+        /// The address as 12 digits.
+        var hexadecimalAddress: String { String(address.filter { $0 != ":" }).lowercased() }
     }
 
     nonisolated let loop = EventLoop(name: "proxy")
+    /// For tasks that pass on what the central delivers.
+    nonisolated let taskExecutor: LoopTaskExecutor
     /// The executor of the connections' loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -50,15 +55,19 @@ public actor ProxyServer {
     let logger: Logger
     var clients: [Int: ProxyClient] = [:]
     private var lastClient = 0
-    /// The client that holds each peripheral.
-    var owners: [UInt64: ProxyHold] = [:]
-    var lastLink = 0
+    var slots: LinkSlots
+    /// What follows each link until its end, by the number of its hold.
+    var links: [Int: Task<Void, Never>] = [:]
+    var scan = ProxyScan()
+    var observers = Observers<ProxyEvent>()
     private var listener: TCP.Listener?
     private var isClosed = false
 
     /// - Parameter central: the central whose radio is offered. The server does not shut it down.
     public init(_ central: Central, _ configuration: Configuration, logger: Logger? = nil) {
         (self.central, self.configuration) = (central, configuration)
+        taskExecutor = LoopTaskExecutor(loop)
+        slots = LinkSlots(limit: configuration.connectionLimit, isShared: configuration.clientLimit > 1)
         self.logger = logger ?? Logger(label: "ble")
     }
 
@@ -91,13 +100,30 @@ public actor ProxyServer {
         await close()
     }
 
-    /// Ends all connections, and the links of the clients.
+    /// Ends all connections, and the links of the clients. Returns when these have ended.
     public func close() async {
         isClosed = true
         listener?.close()
         listener = nil
-        for id in clients.keys { remove(id) }
+        for (id, client) in clients {
+            if client.hasGreeted { send(.disconnect(reason: 0), to: id) }
+            remove(id)
+        }
+        for link in links.values { await link.value }
+        observers.finish()
     }
+
+    // MARK: Events
+
+    /// What happens from now on, until the proxy is closed. Keeps the newest 256 unread events.
+    public func events() -> BoundedStream<ProxyEvent> {
+        guard !isClosed else { return Observers.ended() }
+        return observers.add(capacity: 256) { [weak self] token in
+            Task { await self?.removeObserver(token) }
+        }
+    }
+
+    private func removeObserver(_ token: Int) { observers.remove(token) }
 
     /// Serves a client over a stream.
     package func accept(_ descriptor: FileDescriptor) {
@@ -107,10 +133,9 @@ public actor ProxyServer {
         if silent.count >= Self.maximumSilent, let oldest = silent.keys.min() { remove(oldest) }
         lastClient += 1
         let id = lastClient
-        let hexadecimal = String(configuration.address.filter { $0 != ":" }).lowercased()
         let client = ProxyClient(
             StreamSocket(descriptor, on: loop),
-            MessageChannel(server: configuration.key, name: configuration.name, mac: hexadecimal))
+            MessageChannel(server: configuration.key, name: configuration.name, mac: configuration.hexadecimalAddress))
         clients[id] = client
         client.socket.open { [weak self, loop] bytes in
             guard let self else { return }
@@ -129,6 +154,9 @@ public actor ProxyServer {
 
     /// Whether another client may greet.
     private var hasPlace: Bool { clients.count { $0.value.hasGreeted } < configuration.clientLimit }
+
+    /// The maximum number of characters of a client's name that are kept.
+    private static let longestName = 64
 
     /// The period of the checks for silent clients.
     private static let watchInterval = Duration.seconds(30)
@@ -161,6 +189,7 @@ public actor ProxyServer {
             }
         } catch {
             logger.debug("a client of the proxy is refused", metadata: ["error": "\(error)"])
+            if !client.hasGreeted { observers.yield(.clientRefused(reason: "\(error)")) }
             client.flush()
             return remove(id)
         }
@@ -174,8 +203,7 @@ public actor ProxyServer {
     @discardableResult func send(_ message: ProxyMessage, to id: Int) -> Bool {
         guard let client = clients[id], client.channel.isOpen else { return true }
         guard client.socket.unsentCount < Self.maximumUnsent else {
-            logger.info("a client of the proxy is too slow")
-            remove(id)
+            dropSlowClient(id)
             return true
         }
         do throws(WireError) {
@@ -189,25 +217,36 @@ public actor ProxyServer {
         return true
     }
 
+    /// Ends the connection of a client that does not take what must not be dropped.
+    func dropSlowClient(_ id: Int) {
+        logger.info("a client of the proxy is too slow")
+        remove(id)
+    }
+
     /// Ends a client's connection, and what it holds.
     func remove(_ id: Int) {
         guard let client = clients.removeValue(forKey: id) else { return }
         client.end()
-        let held = owners.filter { $0.value.client == id }.map(\.key)
-        for address in held {
-            guard let peripheral = DeviceAddress(address).map({ central.peripheral($0.id) }) else { continue }
-            // The task of the link frees its slot.
-            Task { try? await peripheral.disconnect() }
+        if let event = client.event {
+            observers.yield(.clientDisconnected(event, dropped: client.advertisements.droppedCount))
         }
+        endLinks(of: id)
+        updateScan()
     }
 
     private func handle(_ message: ProxyMessage, _ id: Int, _ client: ProxyClient) {
         switch message {
-        case .hello(_, let version):
+        case .hello(let name, let version):
             client.channel.version = version
             if !client.hasGreeted {
-                guard hasPlace else { return remove(id) }
-                client.hasGreeted = true
+                guard hasPlace else {
+                    let limit = configuration.clientLimit
+                    observers.yield(.clientRefused(reason: "there are \(limit) clients already"))
+                    return remove(id)
+                }
+                let event = ProxyEvent.Client(number: id, name: String(name.prefix(Self.longestName)))
+                client.event = event
+                observers.yield(.clientConnected(event))
                 watch(id)
             }
             send(.helloAnswer(version: .current, server: "swift-ble", name: configuration.name), to: id)
@@ -216,7 +255,7 @@ public actor ProxyServer {
             remove(id)
         case .disconnectAnswer: remove(id)
         case .ping: send(.pingAnswer, to: id)
-        case .deviceInfoRequest: send(.deviceInfo(info), to: id)
+        case .deviceInfoRequest: send(.deviceInfo(Self.info(configuration)), to: id)
         case .capabilitiesRequest: send(.capabilities(Self.features, mac: configuration.address), to: id)
         case .listEntities: send(.listEntitiesDone, to: id)
         default:
@@ -230,14 +269,14 @@ public actor ProxyServer {
         .passiveScan, .connections, .remoteCaching, .pairing, .cacheClearing, .rawAdvertisements, .scannerState,
     ]
 
-    private var info: ProxyInfo {
+    static func info(_ configuration: Configuration) -> ProxyInfo {
         var info = ProxyInfo()
         (info.name, info.friendlyName) = (configuration.name, configuration.friendlyName)
         (info.mac, info.bluetoothMAC) = (configuration.address, configuration.address)
         // Home Assistant reports a problem with a proxy before this version.
         (info.version, info.model, info.manufacturer) = ("2026.6.0", "swift-ble", "swift-ble")
         (info.projectName, info.projectVersion) = ("swift-ble.proxy", "1")
-        (info.features, info.isEncryptionSupported) = (Self.features, configuration.key != nil)
+        (info.features, info.isEncryptionSupported) = (features, configuration.key != nil)
         return info
     }
 }

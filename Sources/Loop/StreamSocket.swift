@@ -64,8 +64,17 @@ package final class StreamSocket: @unchecked Sendable {
         resume()
     }
 
-    private func resume() {
-        guard reading == nil, !isClosed else { return }
+    /// Reads no more until ``resume()``.
+    package func pause() {
+        loop.checkIsolated()
+        reading?.cancel()
+        reading = nil
+    }
+
+    /// Goes on to read after ``pause()``.
+    package func resume() {
+        loop.checkIsolated()
+        guard reading == nil, !isClosed, !isClosing else { return }
         reading = DescriptorWatch(descriptor, on: loop, for: .reading) { [weak self] _ in self?.read() }
     }
 

@@ -16,14 +16,16 @@ struct ProxiedPeer: SimulatedStrapPeer {
     let server: ProxyServer
     let key: EncryptionKey?
 
-    init(key: EncryptionKey? = .random(), connectionLimit: Int = 5) async throws {
+    init(key: EncryptionKey? = .random(), connectionLimit: Int = 5, clientLimit: Int = 16) async throws {
         radio = SimulatedRadio()
         peripheral = await radio.add(strap.definition)
         inner = try await Central(backend: .simulated(radio), configuration: .init())
         self.key = key
         server = ProxyServer(
             inner,
-            .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: key, connectionLimit: connectionLimit))
+            .init(
+                name: "attic", address: "AA:BB:CC:DD:EE:FF", key: key, connectionLimit: connectionLimit,
+                clientLimit: clientLimit))
     }
 
     /// A backend that reaches the proxy over a pair of sockets.

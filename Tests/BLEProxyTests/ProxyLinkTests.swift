@@ -1,6 +1,7 @@
 import BLE
 import BLEBackendTesting
 import BLEESPHome
+import BLESimulation
 import BLETesting
 import Loop
 import Testing
@@ -35,6 +36,20 @@ struct ProxyLinkTests {
             }
         }
         throw BLEError(.characteristicNotFound, "no such characteristic")
+    }
+
+    /// The handle of a descriptor.
+    private func descriptor(_ uuid: BluetoothUUID, of key: CharacteristicKey, _ peer: ProxiedPeer) async throws
+        -> UInt32
+    {
+        for service in try await peer.inner.peripheral(EchoStrap.id).services() {
+            for characteristic in service where characteristic.uuid == key.characteristic {
+                if let descriptor = characteristic.descriptors.first(where: { $0.uuid == uuid }) {
+                    return UInt32(descriptor.handle)
+                }
+            }
+        }
+        throw BLEError(.characteristicNotFound, "no such descriptor")
     }
 
     @Test(arguments: [true, false]) func `what was queued on a link does not make another one`(
@@ -99,6 +114,119 @@ struct ProxyLinkTests {
         client.close()
     }
 
+    @Test func `a write of the Client Characteristic Configuration starts and ends notifications`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await connected(peer)
+        let output = try await handle(EchoStrap.output.key, peer)
+        let configuration = try await descriptor(BluetoothUUID(0x2902), of: EchoStrap.output.key, peer)
+        func write(_ value: [UInt8]) async throws {
+            client.send(.writeDescriptor(address: address, handle: configuration, value))
+            let answer = ProxyMessage.writeAnswer(address: address, handle: configuration)
+            try await client.until { $0 == answer }
+        }
+        client.send(.notify(address: address, handle: output, isEnabled: true))
+        try await write([1, 0])
+        await peer.until(subscribers: 1)
+        await peer.notify([7])
+        let first = ProxyMessage.notification(address: address, handle: output, [7])
+        try await client.until { $0 == first }
+        try await write([0, 0])
+        await peer.until(subscribers: 0)
+        #expect(await peer.server.notificationCount == 0)
+        try await write([2, 0])
+        await peer.until(subscribers: 1)
+        await peer.notify([8])
+        let second = ProxyMessage.notification(address: address, handle: output, [8])
+        #expect(try await client.until { $0 == second } == [])
+        client.send(.writeDescriptor(address: address, handle: configuration, [1]))
+        let refusal = ProxyMessage.attributeError(address: address, handle: configuration, error: 0x0D)
+        try await client.until { $0 == refusal }
+        await peer.end()
+        client.close()
+    }
+
+    @Test func `a client that dies frees what it held, for a living one that was refused`() async throws {
+        let peer = try await ProxiedPeer(key: nil, connectionLimit: 1)
+        let dying = try await connected(peer)
+        let living = try await RawClient(peer.server)
+        living.send(.subscribeSlots)
+        let full = ProxyMessage.slots(.init(free: 0, limit: 0))
+        try await living.until { $0 == full }
+        living.send(.request(.connect, address: address, addressType: 1))
+        let refusal = ProxyMessage.connection(address: address, isConnected: false, mtu: 0, error: 0)
+        try await living.until { $0 == refusal }
+        dying.close()
+        let free = ProxyMessage.slots(.init(free: 1, limit: 1))
+        try await living.until { $0 == free }
+        living.send(.request(.connect, address: address, addressType: 1))
+        try await living.until { isUp($0) }
+        await peer.end()
+        living.close()
+    }
+
+    @Test func `a client that comes back at once gets its peripheral, whose link is still being ended`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        var events = await peer.server.events().makeAsyncIterator()
+        let former = try await connected(peer)
+        let next = try await RawClient(peer.server)
+        former.close()
+        while let event = try await events.next() { if case .clientDisconnected = event { break } }
+        let connect = ProxyMessage.request(.connect, address: address, addressType: 1)
+        next.send(connect, connect)
+        let earlier = try await next.until { isUp($0) }
+        #expect(!earlier.contains { isDown($0) })
+        await peer.end()
+        next.close()
+    }
+
+    @Test func `of two clients that ask, neither takes all links`() async throws {
+        let peer = try await ProxiedPeer(key: nil, connectionLimit: 3)
+        var addresses: [UInt64] = []
+        for number in 1...3 {
+            let thing = await peer.radio.add(.battery(name: "Thing \(number)"))
+            addresses.append(try #require(DeviceAddress(thing.id)).rawValue)
+        }
+        let (greedy, modest) = (try await RawClient(peer.server), try await RawClient(peer.server))
+        greedy.send(.subscribeSlots)
+        // The last one is for another client.
+        let alone = ProxyMessage.slots(.init(free: 2, limit: 2))
+        try await greedy.until { $0 == alone }
+        for (index, address) in addresses.enumerated() {
+            greedy.send(.request(.connect, address: address, addressType: 1))
+            try await greedy.until {
+                if case .connection(address, let isConnected, _, _) = $0 { isConnected == (index < 2) } else { false }
+            }
+        }
+        modest.send(.request(.connect, address: self.address, addressType: 1))
+        try await modest.until { isUp($0) }
+        await peer.end()
+        greedy.close()
+        modest.close()
+    }
+
+    @Test func `a client that does not read loses the oldest advertisements, but no answer`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let deaf = try await RawClient(peer.server)
+        deaf.send(.subscribeAdvertisements(flags: 1))
+        try await deaf.until { if case .scannerState = $0 { true } else { false } }
+        await deaf.setReading(false)
+        await peer.server.flood(count: 30_000)
+        let (dropped, waiting, unsent) = await peer.server.advertisementCounts
+        #expect(dropped > 0)
+        #expect(waiting <= 512)
+        #expect(unsent < 128 * 1024)
+        deaf.send(.deviceInfoRequest)
+        await deaf.setReading(true)
+        // The answer is not lost, and neither is the newest advertisement, which waited.
+        let isAnswer: @Sendable (ProxyMessage) -> Bool = { if case .deviceInfo = $0 { true } else { false } }
+        let earlier = try await deaf.until {
+            if case .advertisements(let all) = $0 { all.contains { $0.address == 29_999 } } else { false }
+        }
+        if !earlier.contains(where: isAnswer) { try await deaf.until(isAnswer) }
+        await peer.end()
+        deaf.close()
+    }
+
     @Test func `a client that connects what it holds is told that it does`() async throws {
         let peer = try await ProxiedPeer(key: nil)
         let client = try await connected(peer)
@@ -125,5 +253,26 @@ struct ProxyLinkTests {
 extension ProxyServer {
     fileprivate var tasks: [Task<Void, Never>] { clients.values.flatMap { $0.requests.values.map(\.task) } }
     fileprivate var writeCount: Int { clients.values.reduce(0) { $0 + $1.writes.count + $1.commands.count } }
-    fileprivate func untilFree() async { while !owners.isEmpty { await Task.yield() } }
+    fileprivate var notificationCount: Int { clients.values.reduce(0) { $0 + $1.notifications.count } }
+
+    /// Gives the clients advertisements of numbered addresses, faster than they can be sent.
+    fileprivate func flood(count: Int) {
+        for number in 0..<count {
+            let advertisement = RawAdvertisement(
+                address: UInt64(number), rssi: -50, addressType: 1, data: [UInt8](repeating: 0xFF, count: 31))
+            for (id, client) in clients where client.isScanning { enqueue(advertisement, id, client) }
+        }
+    }
+
+    /// The dropped and the waiting advertisements, and the unsent bytes, of all clients.
+    fileprivate var advertisementCounts: (dropped: Int, waiting: Int, unsent: Int) {
+        clients.values.reduce((0, 0, 0)) {
+            (
+                $0.0 + $1.advertisements.droppedCount, $0.1 + $1.advertisements.count,
+                $0.2 + $1.socket.unsentCount
+            )
+        }
+    }
+
+    fileprivate func untilFree() async { while !slots.isEmpty { await Task.yield() } }
 }

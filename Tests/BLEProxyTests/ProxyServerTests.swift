@@ -114,6 +114,30 @@ struct ProxyServerTests {
         await peer.end()
     }
 
+    @Test func `what clients do is told, and a client that leaves is told to all who ask`() async throws {
+        let peer = try await ProxiedPeer()
+        var events = await peer.server.events().makeAsyncIterator()
+        let central = try await peer.makeCentral(.init())
+        guard case .clientConnected(let client)? = try await events.next() else { Issue.record(); return }
+        #expect(!client.name.isEmpty)
+        let refusal = await error {
+            _ = try await Central(backend: peer.backend(key: .random()), configuration: .init())
+        }
+        #expect(refusal?.code == .unauthorized)
+        #expect(try await events.next() == .clientRefused(reason: "the key is wrong"))
+        let strap = try await central.first(matching: .service(.heartRate)).peripheral
+        try await strap.connect()
+        #expect(try await events.next() == .linkConnected(EchoStrap.id, client))
+        await central.shutDown()
+        var last: Set<ProxyEvent> = []
+        for _ in 0..<2 { if let event = try await events.next() { last.insert(event) } }
+        #expect(last.contains(.linkDisconnected(EchoStrap.id, client)))
+        // The client may have ended its link before it left.
+        #expect(last.contains(.clientDisconnected(client, dropped: 0)))
+        await peer.end()
+        #expect(try await events.next() == nil)
+    }
+
     @Test func `connections that never greet do not keep out a client`() async throws {
         let peer = try await ProxiedPeer()
         var silent: [FileDescriptor] = []

@@ -1,8 +1,10 @@
+import BLE
 import BLEESPHome
 import BLEProxy
 import BLETesting
 import Loop
 import Synchronization
+import Waiting
 
 /// A client of a proxy without encryption that sends any messages, in one piece, and keeps what it receives.
 final class RawClient: Sendable {
@@ -49,6 +51,16 @@ final class RawClient: Sendable {
             defer { received.removeFirst(end + 1) }
             return Array(received.prefix(end))
         }
+    }
+
+    /// Stops to read what arrives, or goes on.
+    func setReading(_ isReading: Bool) async {
+        let outcome = Outcome<Void>()
+        loop.perform { [self] in
+            if isReading { socket.resume() } else { socket.pause() }
+            outcome.deliver(.success(()))
+        }
+        try? await outcome.wait()
     }
 
     func close() {

@@ -85,7 +85,7 @@ extension Central {
 
     /// Returns the peripherals with a link, to this or to another program, that meet the criteria as far as is known,
     /// in order of their ids.
-    func connected(matching criteria: DiscoveryCriteria) -> [Discovery] {
+    package func connected(matching criteria: DiscoveryCriteria) -> [Discovery] {
         backend.assumeIsolated({ $0.knownPeripherals() }).filter(\.isConnected).compactMap { known in
             var advertisement = known.advertisement
             // A scan of one transport does not report devices of the other.

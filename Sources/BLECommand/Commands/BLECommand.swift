@@ -38,7 +38,7 @@ struct BLECommand: AsyncParsableCommand {
     /// The commands that require swift-crypto, which takes longer to build than everything else.
     #if DeviceCommands
         private static let deviceCommands: [any ParsableCommand.Type] = [
-            UpdateCommand.self, DevicesCommand.self, DemoCommand.self,
+            UpdateCommand.self, DevicesCommand.self, ProxyCommand.self, DemoCommand.self,
         ]
     #else
         private static let deviceCommands: [any ParsableCommand.Type] = []

@@ -113,10 +113,12 @@ struct CommonOptions: ParsableArguments {
 
     /// Creates a central according to the options.
     ///
-    /// - Parameter waits: whether to wait until Bluetooth is available.
+    /// - Parameters:
+    ///   - waits: whether to wait until Bluetooth is available.
+    ///   - radios: the adapters of a central with several radios. Empty for that of the options.
     func makeCentral(
         pairing: PairingBehavior = .justWorks, waits: Bool = false, policy: ConnectionPolicy = .manual,
-        recorder: Recorder? = nil
+        recorder: Recorder? = nil, radios: [String] = []
     ) async throws -> Central {
         let configuration = Central.Configuration(
             connectionPolicy: policy, connectTimeout: timeoutDuration, operationTimeout: timeoutDuration,
@@ -131,6 +133,12 @@ struct CommonOptions: ParsableArguments {
                 replaying: RecordingFile.read(replay), clock: CommandClock.current, logger: configuration.logger)
             return try await central(.simulated(radio))
         }
+        if radios.count > 1 {
+            let bus = try backend == .simulated ? SharedRadio.address() : bus
+            return try await Central(
+                radios: radios.map { .bluez(adapter: $0, bus: bus) }, configuration: configuration)
+        }
+        let adapter = radios.first ?? adapter
         switch backend {
         case .bluez: return try await central(.bluez(adapter: adapter, bus: bus))
         case .simulated:

@@ -27,8 +27,8 @@ package struct HeardPeripherals {
     package mutating func receive(_ raw: RawAdvertisement) -> (id: DeviceID, advertisement: Advertisement)? {
         guard raw.data.count <= Self.maximumLength else { return nil }
         count += 1
-        // 127: the strength is not available.
-        let rssi = Int(raw.rssi)
+        // 127: the strength is not available. A proxy of this package sends −127, which no radio measures.
+        let rssi = raw.rssi == -127 ? 127 : Int(raw.rssi)
         if let index = entries.index(forKey: raw.address) {
             entries.values[index].lastHeard = count
             if entries.values[index].data != raw.data || entries.values[index].addressType != raw.addressType {

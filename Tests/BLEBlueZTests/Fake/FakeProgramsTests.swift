@@ -72,4 +72,23 @@ struct FakeProgramsTests {
         await host.shutDown()
         await world.daemon.kill()
     }
+
+    @Test(.enabled(if: OtherPrograms.has("bleak_esphome")), arguments: [66, 82])
+    func `aioesphomeapi, and bleak-esphome with habluetooth, use a strap through a proxy`(_ minorVersion: Int)
+        async throws
+    {
+        let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
+        let strap = await world.radio.add(SimulatedStrap().definition)
+        let result = try await OtherPrograms.proxySession(bus: world.bus.address) { count in
+            for number in 0..<count {
+                let value = [UInt8(number & 0xFF), UInt8(number >> 8), 0, 0] + [UInt8](repeating: 0, count: 16)
+                await strap.notify(value, from: EchoStrap.output.key.characteristic)
+            }
+        }
+        #expect(result.session.hasPrefix("a wrong key is refused\n"), "\(result)")
+        #expect(result.session.contains("received 1000\ntwo clients\nbleak "))
+        #expect(result.session.hasSuffix("\nok\n"))
+        #expect(result.proxy.contains("\"linkRefused\""))
+        await world.daemon.kill()
+    }
 }

@@ -27,6 +27,16 @@ struct RealProgramsTests {
         try compare(try await OtherPrograms.bluetoothctlSession(), .bluetoothctl)
     }
 
+    @Test(.enabled(if: OtherPrograms.has("bleak_esphome")))
+    func `aioesphomeapi, and bleak-esphome with habluetooth, use a strap through a proxy`() async throws {
+        let peer = RealPeer()
+        try await peer.reset()
+        let result = try await OtherPrograms.proxySession { try await peer.burst(count: $0, length: 20) }
+        #expect(result.session.hasSuffix("\nok\n"), "\(result)")
+        #expect(result.session.contains("received 1000\ntwo clients\nbleak "))
+        #expect(result.proxy.contains("\"linkRefused\""))
+    }
+
     /// Compares a session with the recorded one, or with `BLE_RECORD=1`, records it.
     private func compare(_ session: String, _ recorded: OtherPrograms.Recorded) throws {
         let version = try #require(Guest.bluetoothdVersion)

@@ -1,4 +1,5 @@
 import BLE
+import BLEESPHome
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -119,6 +120,38 @@ struct OutputSchemaTests {
     }
 
     #if DeviceCommands
+        @Test func `the events of a proxy are, too`() async throws {
+            let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).key").path
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let tool = Tool([
+                "proxy", "--backend", "simulated", "--json", "--host", "127.0.0.1", "--port", "0", "--key-file", file,
+                "--links", "1",
+            ])
+            let result = try await tool.run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                let port = UInt16(program.output.text.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
+                let key = program.output.text.firstMatch(of: /"key":"([^"]+)"/).flatMap { EncryptionKey(String($0.1)) }
+                let central = try await Central(
+                    backend: .esphome("127.0.0.1", port: port, key: key), configuration: .quiet())
+                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)
+                    .peripheral
+                try await strap.connect()
+                let lamp = try await central.first(matching: .name("Simulated Lamp"), timeout: HangLimit.step)
+                    .peripheral
+                await #expect(throws: BLEError.self) { try await lamp.connect() }
+                await central.shutDown()
+                _ = try? await Central(backend: .esphome("127.0.0.1", port: port, key: nil), configuration: .quiet())
+                try await program.output.until("\"clientRefused\"")
+                try await program.output.until("\"clientDisconnected\"")
+                program.send(.interrupt)
+            }
+            try check(result.output, ["proxyKey", "proxy", "proxyClient", "proxyLink", "proxyRefusal"])
+            for event in ["connected", "disconnected", "linkRefused"] {
+                #expect(try result.objects.contains { $0["event"] as? String == event }, "\(result.output)")
+            }
+            try check(result.errors, ["note"])
+        }
+
         @Test func `steps of the demonstration are, too`() async throws {
             try check(try await Tool(["demo", "lock", "--json"], time: .virtual).run().output, ["demo"])
         }

@@ -35,12 +35,7 @@ struct ShellHistory: Sendable {
 
     /// Returns the path of the file. Nil if the environment names no directory for it.
     static func path(_ environment: [String: String]) -> String? {
-        func folder(_ name: String) -> String? {
-            // A relative path is ignored: XDG Base Directory Specification 0.8.
-            environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        let state = folder("XDG_STATE_HOME") ?? folder("HOME").map { $0 + "/.local/state" }
-        return state.map { $0 + "/ble/history" }
+        StateDirectory.path(environment).map { $0 + "/history" }
     }
 
     private static func isKept(_ line: String) -> Bool {

@@ -62,6 +62,44 @@ public enum OtherPrograms {
         try await session("smpclient", [name, "--adapter", adapter, "--length", "\(length)"], bus: bus)
     }
 
+    /// What aioesphomeapi, and bleak-esphome with habluetooth, do with the strap through `ble proxy` (`proxy_session.py`),
+    /// and what the proxy writes of it, as JSON.
+    ///
+    /// - Parameters:
+    ///   - bus: nil for the system's.
+    ///   - burst: sends that many numbered values from the strap.
+    public static func proxySession(
+        bus: String? = nil, burst: (_ count: Int) async throws -> Void
+    ) async throws -> (session: String, proxy: String) {
+        let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "ble").path
+        let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).key").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        var arguments = [
+            "proxy", "--host", "127.0.0.1", "--port", "0", "--key-file", file, "--json", "--timeout", "60",
+        ]
+        if let bus { arguments += ["--bus", bus] }
+        var session = ""
+        let proxy = try await TestProgram(tool, arguments).run { proxy in
+            try await proxy.output.until("\n", after: "\"listening\"")
+            let port = proxy.output.text.firstMatch(of: /"port":(\d+)/)?.1 ?? ""
+            let key = proxy.output.text.firstMatch(of: /"key":"([^"]+)"/)?.1 ?? ""
+            let script = Checkout.url("Tests/Tools/Clients/proxy_session.py").path
+            let result = try await TestProgram(
+                "timeout", ["-s", "INT", "600", python ?? "python3", "-B", script, "\(port)", "\(key)"]
+            ).run { running in
+                try await running.output.until("subscribed\n")
+                try await burst(1000)
+            }
+            guard result.status == 0 else {
+                throw Guest.Failure(command: script, answer: result.output + result.errors + proxy.output.text)
+            }
+            session = result.output
+            proxy.send(.interrupt)
+        }
+        #expect(proxy.status == 130, "\(proxy.errors)")
+        return (session, proxy.output)
+    }
+
     /// What bleak gets, and what it and bluetoothd say to each other.
     ///
     /// - Parameter bus: nil for the system's.

@@ -1,0 +1,214 @@
+import BLE
+
+#if DeviceCommands
+    import ArgumentParser
+    import BLEDefinitions
+    import BLEESPHome
+    import BLEProxy
+    import FoundationEssentials
+
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #endif
+
+    struct ProxyCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "proxy", abstract: "Be a Bluetooth proxy for Home Assistant until Ctrl-C.",
+            discussion: """
+                Clients that speak ESPHome's native API use this machine's radio over the network: they scan, connect, \
+                read, write and subscribe. They need the key, which is made at the first start, and shown then. See \
+                Docs/Radios.md.
+                """)
+
+        @OptionGroup var options: CommonOptions
+
+        @Option(
+            help: ArgumentHelp("An adapter; repeatable, for a proxy with several radios.", valueName: "hciN"))
+        var radio: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "The name in the network: lowercase letters, digits and hyphens. By default, that of this machine.",
+                valueName: "text"))
+        var name: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The address to listen at. By default, 0.0.0.0: all of this machine, since clients need the key; and "
+                    + "127.0.0.1 with --no-encryption.", valueName: "address"))
+        var host: String?
+
+        @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "number"))
+        var port: UInt16 = 6053
+
+        @Option(help: ArgumentHelp("The maximum number of clients, 1 to 64.", valueName: "number"))
+        var clients = 16
+
+        @Option(
+            help: ArgumentHelp("The maximum number of links, 1 to 64, of all clients together.", valueName: "number"))
+        var links = 5
+
+        @Option(
+            help: ArgumentHelp(
+                "The file with the key, which is made if it is missing. By default, ~/.local/state/ble/proxy.key.",
+                valueName: "file"), completion: .file())
+        var keyFile: String?
+
+        @Flag(help: "Do not announce the proxy in the network through Avahi. It is not with an address of 127.")
+        var noAnnounce = false
+
+        @Flag(help: "Need no key: everybody who reaches the port may use the radio, and read what is sent.")
+        var noEncryption = false
+
+        func validate() throws {
+            guard (1...64).contains(clients), (1...64).contains(links) else {
+                throw ValidationError("--clients and --links are numbers from 1 to 64.")
+            }
+            guard !noEncryption || keyFile == nil else {
+                throw ValidationError("Give --key-file or --no-encryption.")
+            }
+            if let name, !Self.isName(name) {
+                throw ValidationError("--name has 1 to 31 lowercase letters, digits and hyphens.")
+            }
+            guard !radio.isEmpty else { return }
+            guard options.adapter == nil else { throw ValidationError("Give --radio or --adapter.") }
+            guard Set(radio).count == radio.count else { throw ValidationError("A --radio is given twice.") }
+            guard radio.count == 1 || (options.replay == nil && options.record == nil) else {
+                throw ValidationError("--record and --replay are for one radio.")
+            }
+        }
+
+        static func isName(_ text: String) -> Bool { text.wholeMatch(of: /[a-z0-9-]{1,31}/) != nil }
+
+        /// The name of this machine, as far as a proxy may have it.
+        private static var machineName: String {
+            var bytes = [UInt8](repeating: 0, count: 256)
+            _ = bytes.withUnsafeMutableBytes {
+                gethostname($0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count - 1)
+            }
+            let host = String(decoding: bytes.prefix { $0 != 0 && $0 != UInt8(ascii: ".") }, as: UTF8.self).lowercased()
+            let name = String(host.map { isName(String($0)) ? $0 : "-" }.prefix(31))
+            return isName(name) ? name : "ble"
+        }
+
+        func run() async throws {
+            let output = Output(json: options.json)
+            let key: EncryptionKey?
+            do throws(BLEError) {
+                key = try readKey(output)
+            } catch {
+                output.complain(error)
+                throw ExitCode(ExitStatus.status(of: error.code))
+            }
+            let (name, host) = (name ?? Self.machineName, host ?? (key == nil ? "127.0.0.1" : "0.0.0.0"))
+            let (clients, links, port, radio, options) = (clients, links, port, radio, options)
+            let isAnnounced = !noAnnounce && !host.hasPrefix("127.") && host != "::1"
+            try await Session.run(options, outage: .isWaitedFor, radios: radio) { central, output in
+                let adapters = try await central.adapters()
+                let chosen = radio.first ?? options.adapter
+                let adapter = adapters.first { $0.id == chosen } ?? adapters.first(where: \.isInUse) ?? adapters.first
+                guard let address = adapter?.address else { throw BLEError(.adapterNotFound, "there is no adapter") }
+                let configuration = ProxyServer.Configuration(
+                    name: name, address: address, key: key, connectionLimit: links, clientLimit: clients)
+                let logger = CommonOptions.logger(verbose: options.verbose)
+                let server = ProxyServer(central, configuration, logger: logger)
+                let events = await server.events()
+                let (ports, listening) = AsyncStream.makeStream(of: UInt16.self)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await server.run(host: host, port: port) { port in
+                            // If the output is closed, the next event ends the command.
+                            try? Self.showListening(host, port, name, address, isEncrypted: key != nil, output)
+                            listening.yield(port)
+                        }
+                    }
+                    if isAnnounced {
+                        let announcement = ProxyAnnouncement(configuration, bus: options.bus, logger: logger) {
+                            output.note(Self.text($0))
+                        }
+                        group.addTask {
+                            for await port in ports { await announcement.run(port: port) }
+                        }
+                    }
+                    group.addTask {
+                        for try await event in events { try Self.show(event, output) }
+                    }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                    // The end of a proxy is that of its task, and no success.
+                    try Task.checkCancellation()
+                }
+            }
+        }
+
+        private func readKey(_ output: Output) throws(BLEError) -> EncryptionKey? {
+            guard !noEncryption else { return nil }
+            let file =
+                if let keyFile { ProxyKeyFile(path: keyFile) } else {
+                    try ProxyKeyFile.ofUser(ProcessInfo.processInfo.environment)
+                }
+            let (key, isNew) = try file.readOrMake()
+            if isNew {
+                try? output.line(
+                    .object([
+                        "event": .string("keyMade"), "key": .string(key.text), "file": .string(file.path),
+                    ]), "the key, now in \(file.path.harmless): \(key.text)")
+            }
+            return key
+        }
+
+        // MARK: Output
+
+        private static func text(_ state: ProxyAnnouncement.State) -> String {
+            switch state {
+            case .announced(let name): "announced in the network as \(name)"
+            case .unavailable(let reason):
+                "not announced in the network, so clients need this machine's address: \(reason)"
+            }
+        }
+
+        private static func showListening(
+            _ host: String, _ port: UInt16, _ name: String, _ address: String, isEncrypted: Bool, _ output: Output
+        ) throws {
+            try output.line(
+                .object([
+                    "event": .string("listening"), "host": .string(host), "port": .int(Int(port)),
+                    "name": .string(name), "address": .string(address), "encrypted": .bool(isEncrypted),
+                ]),
+                "\(name) (\(address)) listens at \(host.harmless), port \(port)\(isEncrypted ? "" : ", without a key")")
+            output.note("Ctrl-C ends")
+        }
+
+        private static func show(_ event: ProxyEvent, _ output: Output) throws {
+            func line(
+                _ event: String, _ client: ProxyEvent.Client, _ text: String, _ keys: [String: JSON] = [:]
+            ) throws {
+                let common: [String: JSON] = [
+                    "event": .string(event), "client": .int(client.number), "name": .string(client.name),
+                ]
+                try output.line(.object(common.merging(keys) { $1 }), text)
+            }
+            func title(_ client: ProxyEvent.Client) -> String { "client \(client.number) (\(client.name.harmless))" }
+            switch event {
+            case .clientConnected(let client): try line("clientConnected", client, "\(title(client)) connected")
+            case .clientDisconnected(let client, let dropped):
+                let lost = dropped == 0 ? "" : "; \(dropped) advertisements were dropped"
+                try line(
+                    "clientDisconnected", client, "\(title(client)) disconnected\(lost)", ["dropped": .int(dropped)])
+            case .clientRefused(let reason):
+                try output.line(
+                    .object(["event": .string("clientRefused"), "reason": .string(reason)]),
+                    "a client was refused: \(reason.harmless)")
+            case .linkConnected(let id, let client):
+                try line("connected", client, "connected \(id) for \(title(client))", ["id": .string("\(id)")])
+            case .linkDisconnected(let id, let client):
+                try line("disconnected", client, "disconnected \(id) of \(title(client))", ["id": .string("\(id)")])
+            case .linkRefused(let id, let client):
+                try line(
+                    "linkRefused", client, "no link to \(id) for \(title(client)): no slot", ["id": .string("\(id)")])
+            }
+        }
+    }
+#endif

@@ -1,0 +1,175 @@
+internal import BLE
+internal import BLEESPHome
+internal import DBus
+public import Logging
+internal import Loop
+
+/// Announces a proxy in the local network, through Avahi, so that Home Assistant finds it.
+///
+/// Without Avahi, nothing is announced: clients then need the address of the proxy.
+public actor ProxyAnnouncement {
+    /// Whether a proxy is announced.
+    public enum State: Hashable, Sendable {
+        /// It is announced under this name, which Avahi changes if another machine has it.
+        case announced(String)
+        /// It is not announced at present.
+        case unavailable(reason: String)
+    }
+
+    /// What has changed since the announcement.
+    private enum Change: Sendable {
+        case owner(isPresent: Bool)
+        /// Avahi's server runs, again or with another host name.
+        case serverRuns
+        /// Another machine has the name.
+        case collision
+        case busLost
+    }
+
+    private static let avahi = "org.freedesktop.Avahi"
+    private static let timeout = Duration.seconds(10)
+    /// The pause before a bus that is not reached, or an Avahi that refuses, is tried again.
+    private static let pause = Duration.seconds(30)
+    /// The number of other names that are tried.
+    private static let maximumNames = 16
+
+    private let configuration: ProxyServer.Configuration
+    private let bus: BusAddress
+    private let logger: Logger
+    private let report: @Sendable (State) -> Void
+    private var reported: State?
+    private let loop = EventLoop(name: "announcement")
+
+    /// - Parameters:
+    ///   - bus: the bus that Avahi is on, in D-Bus's address notation; nil for the system bus.
+    ///   - report: called with each change.
+    public init(
+        _ configuration: ProxyServer.Configuration, bus: String? = nil, logger: Logger? = nil,
+        report: @escaping @Sendable (State) -> Void
+    ) {
+        (self.configuration, self.bus) = (configuration, bus.map { .address($0) } ?? .system)
+        (self.logger, self.report) = (logger ?? Logger(label: "ble"), report)
+    }
+
+    /// Announces the proxy until the task is cancelled, again whenever Avahi or the bus has restarted.
+    ///
+    /// - Parameter port: the port at which the proxy listens.
+    public func run(port: UInt16) async {
+        while !Task.isCancelled {
+            let (changes, producer) = BoundedStream.make(of: Change.self, policy: .dropOldest(capacity: 64))
+            let session = BusSession(
+                loop: loop, logger: logger, service: Self.avahi,
+                onSignal: { signal in if let change = Self.change(signal) { producer.yield(change) } },
+                onOwner: { producer.yield(.owner(isPresent: $0 != nil)) }, onLoss: { producer.yield(.busLost) })
+            do {
+                try await announce(port, session, changes)
+            } catch let error as DBusError {
+                set(.unavailable(reason: error.message))
+            } catch {
+                // The task is cancelled.
+            }
+            // What was announced ends with the connection.
+            await session.close()
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    private func set(_ state: State) {
+        guard state != reported, !Task.isCancelled else { return }
+        reported = state
+        report(state)
+    }
+
+    /// Announces, and again after each change. Returns when the bus is lost.
+    private func announce(_ port: UInt16, _ session: BusSession, _ changes: BoundedStream<Change>) async throws {
+        try await session.open(bus, timeout: Self.timeout)
+        try await session.listen(
+            "type='signal',sender='\(Self.avahi)',interface='\(Self.avahi).Server',member='StateChanged'",
+            timeout: Self.timeout)
+        var name = configuration.name
+        var isPresent = try await session.askOwner(timeout: Self.timeout) != nil
+        var group: String?
+        var next = changes.makeAsyncIterator()
+        while true {
+            if let old = group { _ = try? await session.call(call(old, "EntryGroup", "Free"), timeout: Self.timeout) }
+            group = nil
+            if isPresent {
+                do throws(DBusError) {
+                    group = try await add(&name, port, session)
+                    set(.announced(name))
+                } catch {
+                    // Its end is a change of its own.
+                    guard error.isServiceGone else { throw error }
+                }
+            } else {
+                set(.unavailable(reason: "Avahi does not run"))
+            }
+            guard let change = try await next.next() else { return }
+            switch change {
+            case .owner(let now):
+                isPresent = now
+                group = nil
+            case .serverRuns: break
+            case .collision: name = try await alternative(to: name, session)
+            case .busLost: return set(.unavailable(reason: "the bus has stopped"))
+            }
+        }
+    }
+
+    /// Adds the service, and returns the path of its group.
+    private func add(_ name: inout String, _ port: UInt16, _ session: BusSession) async throws(DBusError) -> String {
+        let reply = try await session.call(call("/", "Server", "EntryGroupNew"), timeout: Self.timeout)
+        guard let group = try reply.value().string else { throw DBusError(.malformed, message: "Avahi gave no group") }
+        for _ in 0..<Self.maximumNames {
+            do throws(DBusError) {
+                // On all interfaces, over both protocols.
+                let arguments: [DBusValue] = [
+                    .int32(-1), .int32(-1), .uint32(0), .string(name), .string("_esphomelib._tcp"), .string(""),
+                    .string(""), .uint16(port), .array(element: "ay", texts.map { .bytes(Array($0.utf8)) }),
+                ]
+                _ = try await session.call(call(group, "EntryGroup", "AddService", arguments), timeout: Self.timeout)
+                break
+            } catch {
+                guard error.name == "\(Self.avahi).CollisionError" else { throw error }
+                name = try await alternative(to: name, session)
+            }
+        }
+        _ = try await session.call(call(group, "EntryGroup", "Commit"), timeout: Self.timeout)
+        return group
+    }
+
+    private func alternative(to name: String, _ session: BusSession) async throws(DBusError) -> String {
+        let call = call("/", "Server", "GetAlternativeServiceName", [.string(name)])
+        guard let other = try await session.call(call, timeout: Self.timeout).value().string else {
+            throw DBusError(.malformed, message: "Avahi gave no other name")
+        }
+        return other
+    }
+
+    private nonisolated func call(
+        _ path: String, _ interface: String, _ method: String, _ arguments: [DBusValue] = []
+    ) -> MethodCall {
+        MethodCall(Self.avahi, path, "\(Self.avahi).\(interface)", method, arguments)
+    }
+
+    /// What Home Assistant reads of a proxy before it connects.
+    private var texts: [String] {
+        let info = ProxyServer.info(configuration)
+        var texts = [
+            "mac=\(configuration.hexadecimalAddress)", "version=\(info.version)", "friendly_name=\(info.friendlyName)",
+            "platform=HOST", "board=host", "network=ethernet", "project_name=\(info.projectName)",
+            "project_version=\(info.projectVersion)",
+        ]
+        if configuration.key != nil { texts.append("api_encryption=Noise_NNpsk0_25519_ChaChaPoly_SHA256") }
+        return texts
+    }
+
+    /// The change that a signal of Avahi reports. Nil for others.
+    private static func change(_ signal: IncomingMessage) -> Change? {
+        guard signal.member == "StateChanged" else { return nil }
+        var body = signal.body
+        guard let state = try? body.int32() else { return nil }
+        if signal.interface == "org.freedesktop.Avahi.Server" { return state == 2 ? .serverRuns : nil }
+        return signal.interface == "org.freedesktop.Avahi.EntryGroup" && state == 3 ? .collision : nil
+    }
+}

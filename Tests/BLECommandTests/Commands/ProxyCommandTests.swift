@@ -1,0 +1,154 @@
+#if DeviceCommands
+    import BLE
+    import BLEESPHome
+    import BLEFakeBlueZ
+    import BLEProfiles
+    import BLESimulation
+    import BLETestSupport
+    import BlueZTestSupport
+    import Foundation
+    import Subprocess
+    import Testing
+
+    @testable import BLECommand
+
+    /// `ble proxy`, used as Home Assistant uses it.
+    @Suite(.startsProcesses, .hangLimit)
+    struct ProxyCommandTests {
+        private let folder = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString)").path
+
+        private var file: String { folder + "/state/proxy.key" }
+
+        private func proxy(_ arguments: String..., radio: [String] = ["--backend", "simulated"]) -> Tool {
+            Tool(
+                ["proxy", "--host", "127.0.0.1", "--port", "0", "--json", "--key-file", file] + radio + arguments)
+        }
+
+        /// A central that uses the proxy which has written the output.
+        private func central(_ output: String, key: String? = nil) async throws -> Central {
+            let port = UInt16(output.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
+            let key = key ?? output.firstMatch(of: /"key":"([^"]+)"/).map { String($0.1) }
+            return try await Central(
+                backend: .esphome("127.0.0.1", port: port, key: key.flatMap(EncryptionKey.init)),
+                configuration: .quiet())
+        }
+
+        private func mode(_ path: String) throws -> Int {
+            try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+        }
+
+        @Test func `a proxy makes its key once, serves those who have it, and ends with a signal`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            var key = ""
+            let first = try await proxy("--name", "attic").run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                key = String(program.output.text.firstMatch(of: /"key":"([^"]+)"/)?.1 ?? "")
+                let central = try await central(program.output.text)
+                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)
+                    .peripheral
+                #expect(try await strap.read(.batteryLevel) == 90)
+                try await program.output.until("\"connected\"")
+                await central.shutDown()
+                try await program.output.until("\"clientDisconnected\"")
+                await #expect(throws: BLEError.self) {
+                    try await self.central(program.output.text, key: EncryptionKey.random().text)
+                }
+                try await program.output.until("\"clientRefused\"")
+                program.send(.interrupt)
+            }
+            #expect(first.status == 130, "\(first.errors)")
+            #expect(try mode(file) == 0o600)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == key + "\n")
+            let events = try first.objects.compactMap { $0["event"] as? String }
+            #expect(events.prefix(3) == ["keyMade", "listening", "clientConnected"])
+            #expect(try first.objects.first { $0["event"] as? String == "listening" }?["name"] as? String == "attic")
+            let second = try await proxy().run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                let central = try await central(program.output.text, key: key)
+                #expect(try await central.adapters().count == 1)
+                program.send(.terminate)
+                // The proxy says that it ends, which the client notices at once.
+                var states = await central.adapterStates().makeAsyncIterator()
+                while let state = try await states.next(), state == .poweredOn {}
+                await central.shutDown()
+            }
+            #expect(second.status == 143, "\(second.errors)")
+            #expect(!second.output.contains("keyMade"))
+            #expect(!second.output.contains(key))
+        }
+
+        @Test func `a key that others may read, or that is none, is refused`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+            func write(_ text: String, _ mode: Int) throws {
+                try text.write(toFile: file, atomically: false, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+            }
+            try write(EncryptionKey.random().text, 0o640)
+            let open = try await proxy().run()
+            #expect(open.errors.contains("\"unauthorized\""))
+            #expect(open.output == "")
+            for text in ["", "secret\n", EncryptionKey.random().text + " " + EncryptionKey.random().text] {
+                try write(text, 0o600)
+                let wrong = try await proxy().run()
+                #expect(wrong.errors.contains("has no key"))
+            }
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: folder + "/other")
+            let linked = try await proxy().run()
+            #expect(linked.status != 0)
+            #expect(!FileManager.default.fileExists(atPath: folder + "/other"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/state") == ["proxy.key"])
+        }
+
+        @Test func `processes that start in one moment have one key`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let path = file
+            let keys = try await withThrowingTaskGroup(of: (String, Bool).self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        let result = try ProxyKeyFile(path: path).readOrMake()
+                        return (result.key.text, result.isNew)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(keys.map(\.0)).count == 1)
+            #expect(keys.count { $0.1 } == 1)
+        }
+
+        @Test func `without encryption, the proxy says so`() async throws {
+            let tool = Tool(["proxy", "--port", "0", "--no-encryption", "--backend", "simulated", "--name", "open"])
+            let result = try await tool.afterFirstLine { $0.send(.interrupt) }
+            #expect(
+                result.output.wholeMatch(of: /open \(.*\) listens at 127\.0\.0\.1, port \d+, without a key\n/) != nil)
+        }
+
+        @Test func `a proxy scans with two adapters, and a passive scan is active where there is none`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let world = try await BlueZWorld(isAsInstalled: true)
+            await world.daemon.addAdapter("hci1")
+            _ = await world.radio.add(.battery(name: "Thing"))
+            let bus = ["--bus", world.bus.address, "--radio", "hci0", "--radio", "hci1"]
+            let result = try await proxy(radio: bus).run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                let central = try await central(program.output.text)
+                let thing = try await central.first(matching: .passive, timeout: HangLimit.step).peripheral
+                _ = try await thing.read(.batteryLevel)
+                await central.shutDown()
+                program.send(.interrupt)
+            }
+            #expect(result.status == 130, "\(result.errors)")
+        }
+
+        @Test(
+            arguments: [
+                "--clients 0", "--links 65", "--name Attic", "--no-encryption --key-file x",
+                "--radio hci0 --radio hci0", "--radio hci0 --adapter hci1", "--radio hci0 --radio hci1 --record x",
+            ])
+        func `wrong usage is refused before Bluetooth starts`(_ arguments: String) async throws {
+            let result = try await Tool(["proxy"] + arguments.split(separator: " ").map(String.init)).run()
+            #expect(result.status == 64, "\(result.errors)")
+        }
+    }
+#endif

@@ -1,0 +1,97 @@
+import BLE
+import BLEBackendTesting
+import BLEESPHome
+import BLESimulation
+import BLETesting
+import Testing
+
+@testable import BLEProxy
+
+/// What a proxy tells of its scanner.
+@Suite(.hangLimit)
+struct ProxyScanTests {
+    private func state(
+        _ state: ScannerState, _ mode: ScannerMode = .active, _ configured: ScannerMode = .active
+    ) -> @Sendable (ProxyMessage) -> Bool {
+        let message = ProxyMessage.scannerState(state, mode: mode, configured: configured)
+        return { $0 == message }
+    }
+
+    private func states(_ messages: [ProxyMessage]) -> [ProxyMessage] {
+        messages.filter { if case .scannerState = $0 { true } else { false } }
+    }
+
+    @Test func `running is told when the radio scans, and stopped while it is off`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        await peer.radio.setPowered(false)
+        var adapter = await peer.inner.adapterStates().makeAsyncIterator()
+        while try await adapter.next() != .poweredOff {}
+        let client = try await RawClient(peer.server)
+        client.send(.subscribeAdvertisements(flags: 1))
+        // The first one proves the subscription.
+        let first = try await client.until(state(.stopped))
+        #expect(!first.contains(where: state(.running)))
+        await peer.radio.setPowered(true)
+        try await client.until(state(.running))
+        await peer.radio.setPowered(false)
+        try await client.until(state(.stopped))
+        await peer.radio.setPowered(true)
+        try await client.until(state(.running))
+        // Another client is told at once.
+        let other = try await RawClient(peer.server)
+        other.send(.subscribeAdvertisements(flags: 1))
+        #expect(states(try await other.until(state(.running))).isEmpty)
+        await peer.end()
+        client.close()
+        other.close()
+    }
+
+    @Test func `the radio scans actively if one client wants that, and each is told the mode of the radio`()
+        async throws
+    {
+        let peer = try await ProxiedPeer(key: nil)
+        let (one, other) = (try await RawClient(peer.server), try await RawClient(peer.server))
+        one.send(.setScannerMode(.passive), .subscribeAdvertisements(flags: 1))
+        try await one.until(state(.running, .passive, .passive))
+        other.send(.subscribeAdvertisements(flags: 1))
+        try await other.until(state(.running))
+        try await one.until(state(.running, .active, .passive))
+        other.send(.setScannerMode(.passive))
+        try await other.until(state(.running, .passive, .passive))
+        other.send(.setScannerMode(.active))
+        try await one.until(state(.running, .active, .passive))
+        other.close()
+        try await one.until(state(.running, .passive, .passive))
+        // The advertisements have not stopped.
+        try await one.until { if case .advertisements = $0 { true } else { false } }
+        await peer.end()
+        one.close()
+    }
+
+    @Test func `a client that sets the mode without a subscription is told nothing, which would prove one`()
+        async throws
+    {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await RawClient(peer.server)
+        client.send(.setScannerMode(.passive), .ping)
+        #expect(try await client.until { $0 == .pingAnswer } == [])
+        await peer.end()
+        client.close()
+    }
+
+    @Test func `without subscribers, the radio does not scan`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        var scanning = await peer.inner.scanningStates().makeAsyncIterator()
+        #expect(try await scanning.next() == false)
+        let client = try await RawClient(peer.server)
+        client.send(.subscribeAdvertisements(flags: 1))
+        #expect(try await scanning.next() == true)
+        client.send(.unsubscribeAdvertisements)
+        #expect(try await scanning.next() == false)
+        client.send(.subscribeAdvertisements(flags: 1))
+        #expect(try await scanning.next() == true)
+        client.close()
+        #expect(try await scanning.next() == false)
+        await peer.end()
+    }
+}
