@@ -213,6 +213,7 @@ if withBlueZ {
             dependencies: [
                 "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEDefinitions", "BLEFakeBlueZ",
                 "BLEProfiles", "BLERecording", "BLESimulation", "BLETransfers", "Waiting",
+                .target(name: "BLEESPHome", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "BLEFirmware", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "CEdit", condition: .when(traits: ["LineEditing"])),
@@ -251,8 +252,8 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport",
-                "BLETesting", "Loop", "Waiting", .log,
+                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy",
+                "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "Loop", "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
