@@ -39,29 +39,11 @@ enum RadioArgument: Hashable, Sendable {
 
     /// Reads `HOST[:PORT][?key-file=PATH]`. An address with colons is in brackets.
     private static func proxy(_ text: Substring) -> RadioArgument? {
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        var (place, keyFile) = (parts[0], String?.none)
-        if parts.count == 2 {
-            let option = parts[1].split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard option.count == 2, option[0] == "key-file", !option[1].isEmpty else { return nil }
-            keyFile = String(option[1])
-        }
-        if place.hasSuffix("/") { place = place.dropLast() }
-        var (host, port) = (place, defaultPort)
-        if place.hasPrefix("["), let end = place.firstIndex(of: "]") {
-            host = place[place.index(after: place.startIndex)..<end]
-            let rest = place[place.index(after: end)...]
-            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
-            place = rest
-        }
-        if let colon = place.lastIndex(of: ":") {
-            guard let number = UInt16(place[place.index(after: colon)...]), number > 0 else { return nil }
-            port = number
-            if host == place { host = place[..<colon] }
-            guard host.startIndex != place.startIndex || !host.contains(":") else { return nil }
-        }
-        guard !host.isEmpty, !host.contains(where: { $0.isWhitespace || $0 == "/" || $0 == "@" }) else { return nil }
-        return .proxy(host: String(host), port: port, keyFile: keyFile)
+        let form = /(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:\/?@\s]+))(?::([0-9]{1,5}))?\/?(?:\?key-file=(.+))?/
+        guard let match = text.wholeMatch(of: form), let host = match.1 ?? match.2,
+            let port = match.3.map({ UInt16($0) }) ?? defaultPort, port > 0
+        else { return nil }
+        return .proxy(host: String(host), port: port, keyFile: match.4.map(String.init))
     }
 
     /// The name of the radio, by which output refers to it.
