@@ -273,9 +273,7 @@ public actor Central {
         case .pairingEnded(let id):
             endPrompts(of: id)
             removeLinkIfUnused(id)
-        case .radioChanged:
-            let obstacle = backend.assumeIsolated { $0.scanObstacle() }
-            for scan in scanning.setObstacle(obstacle) { reportLinked(to: scan) }
+        case .radioChanged: scanObstacleMayHaveChanged()
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             count(.bluetoothLost)

@@ -16,10 +16,11 @@ extension Central {
                 .invalidArgument, radios.isEmpty ? "a central needs a radio" : "two radios have the same name",
                 isRetryable: false, remedy: "Give at least one radio, and each a name of its own.")
         }
-        guard radios.count == 1 else {
-            return try await self.init(severalRadios: radios, configuration: configuration)
+        if radios.count > 1 {
+            try await self.init(severalRadios: radios, configuration: configuration)
+        } else {
+            try await self.init(backend: radios[0].makeBackend([]), configuration: configuration)
         }
-        try await self.init(backend: radios[0].makeBackend([]), configuration: configuration)
     }
 
     /// Creates a central that has what only those of several radios have, also with one.

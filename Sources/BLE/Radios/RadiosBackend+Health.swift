@@ -35,15 +35,10 @@ extension RadiosBackend {
         return scanning.first?.scanObstacle
     }
 
-    /// The number of further links of the radios that are on. Nil if one does not say so.
-    package func freeSlots() -> Int? {
-        let slots = members.filter(\.isOn).map(\.slots)
-        return slots.contains(nil) ? nil : slots.compactMap(\.self).reduce(0, +)
-    }
-
     /// Asks a radio for what it does not report with its events, and tells what has changed.
     func refresh(_ radio: Int) {
-        let (slots, obstacle) = members[radio].backend.assumeIsolated { ($0.freeSlots(), $0.scanObstacle()) }
+        let slots = freeSlots(of: radio)
+        let obstacle = members[radio].backend.assumeIsolated { $0.scanObstacle() }
         let name = names[radio]
         if slots != members[radio].slots {
             members[radio].slots = slots

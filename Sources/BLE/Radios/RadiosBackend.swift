@@ -157,7 +157,7 @@ package actor RadiosBackend: CentralBackend {
                 handleEvent: handle, logger: context.logger, clock: context.clock, pairing: context.pairing))
         guard !isShutDown else { return await members[radio].backend.shutDown() }
         members[radio].state = adapterState(of: radio)
-        members[radio].slots = members[radio].backend.assumeIsolated { $0.freeSlots() }
+        members[radio].slots = freeSlots(of: radio)
     }
 
     package func shutDown() async {
@@ -184,6 +184,8 @@ package actor RadiosBackend: CentralBackend {
     private func adapterState(of radio: Int) -> AdapterState {
         members[radio].backend.assumeIsolated { $0.adapterState() }
     }
+
+    func freeSlots(of radio: Int) -> Int? { members[radio].backend.assumeIsolated { $0.freeSlots() } }
 
     /// The state of all radios together: the best of them.
     private var state: AdapterState {

@@ -182,8 +182,7 @@ extension Central {
                 case .stop: try await backend.stopDiscovery()
                 }
                 // What a scan that waited could not hear may have a link by now.
-                let obstacle = backend.assumeIsolated { $0.scanObstacle() }
-                for scan in scanning.changed(change, mark: mark, obstacle: obstacle) { reportLinked(to: scan) }
+                for scan in scanning.changed(change, mark: mark, obstacle: scanObstacle) { reportLinked(to: scan) }
                 logger.debug("scanning", metadata: ["change": "\(change)"])
             } catch {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])
@@ -198,6 +197,13 @@ extension Central {
                 // A failed stop has no caller to report it to.
             }
         }
+    }
+
+    /// Why the backend's scan receives nothing.
+    private var scanObstacle: BLEError? { backend.assumeIsolated { $0.scanObstacle() } }
+
+    func scanObstacleMayHaveChanged() {
+        for scan in scanning.setObstacle(scanObstacle) { reportLinked(to: scan) }
     }
 
     /// The pause before retrying a scan that failed because of the adapter's state, although the adapter seems to be

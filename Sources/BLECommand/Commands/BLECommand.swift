@@ -23,7 +23,7 @@ struct BLECommand: AsyncParsableCommand {
             """,
         version: Central.version,
         subcommands: [
-            AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
+            AdaptersCommand.self, RadiosCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
             WriteCommand.self,
             NotifyCommand.self, ExpectCommand.self, ChannelCommand.self, SendCommand.self, ConnectCommand.self,
             ProfileCommand.self,

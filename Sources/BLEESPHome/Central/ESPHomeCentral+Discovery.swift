@@ -1,5 +1,6 @@
 #if Loop
     public import BLE
+    internal import Logging
     internal import Waiting
 
     extension ESPHomeCentral {
