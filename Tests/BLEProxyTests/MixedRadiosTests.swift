@@ -74,6 +74,36 @@ struct MixedRadiosTests {
         await proxy.end()
     }
 
+    @Test func `a hub offers several radios as one proxy, and a link moves behind it`() async throws {
+        let radio = SimulatedRadio()
+        await radio.addAdapter("hci1")
+        let battery = await radio.add(.battery())
+        let inner = try await Central(
+            radios: [.simulated(radio, adapter: "hci0"), .simulated(radio, adapter: "hci1")], configuration: .quiet())
+        let hub = ProxyServer(inner, .init(name: "hub", address: "AA:BB:CC:DD:EE:FF", key: nil))
+        let client = try await Central(
+            radios: [
+                .esphome(name: "hub", key: nil) { (_) throws(LoopError) in
+                    let (here, there) = try StreamSocket.pair()
+                    await hub.accept(there)
+                    return here
+                }
+            ], configuration: .quiet())
+        let found = try await client.first(matching: .id(battery.id), timeout: HangLimit.step).peripheral
+        try await found.connect()
+        #expect(try await found.read(Self.level) == [90])
+        let former = try #require(await inner.peripheral(battery.id).radio)
+        await radio.setPresent(false, adapter: former)
+        await until { await found.connectionState == .disconnected }
+        try await found.connect()
+        #expect(try await found.read(Self.level) == [90])
+        let later = await inner.peripheral(battery.id).radio
+        #expect(later != nil && later != former)
+        await client.shutDown()
+        await hub.close()
+        await inner.shutDown()
+    }
+
     @Test func `three proxies are one central, and each is told by its name`() async throws {
         let radio = SimulatedRadio()
         var proxies: [SwitchedProxy] = []

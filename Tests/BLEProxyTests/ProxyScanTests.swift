@@ -73,7 +73,7 @@ struct ProxyScanTests {
         try await othersEvents.until { $0 == ["busy", "found"] }
         #expect(await central.isScanning)
         #expect(await central.radios.map(\.isScanning) == [true])
-        (task.cancel(), other.cancel())
+        for task in [task, other] { task.cancel() }
         await central.shutDown()
     }
 
@@ -104,7 +104,7 @@ struct ProxyScanTests {
         send(.running)
         try await told.until { $0 == ["attic failed", "attic healed"] }
         #expect(await central.isScanning)
-        (task.cancel(), telling.cancel())
+        for task in [task, telling] { task.cancel() }
         await central.shutDown()
     }
 
@@ -117,7 +117,7 @@ struct ProxyScanTests {
         send(.running)
         let active = Task { [central] in for try await _ in central.discoveryEvents(staleAfter: nil) {} }
         try await proxy.received.until { $0.contains(.setScannerMode(.active)) }
-        (passive.cancel(), active.cancel())
+        for task in [passive, active] { task.cancel() }
         try await proxy.received.until { $0.contains(.unsubscribeAdvertisements) }
         await central.shutDown()
     }
@@ -153,7 +153,7 @@ struct ProxyScanTests {
         allocated([1, 2])
         try await slots.until { $0 == [1, 0, 1] }
         #expect(await strap.radioPaths.first?.obstacle == nil)
-        (task.cancel(), telling.cancel())
+        for task in [task, telling] { task.cancel() }
         await central.shutDown()
     }
 }

@@ -93,9 +93,9 @@ import Testing
     @Test func `a radio that hears again is healed, and its next silence counts from the beginning`() {
         var pair = Pair()
         pair.pass(from: 0, to: 200)
-        #expect(pair.watchdog.didReceive(on: 1, now: .seconds(200)))
+        let hasEnded = (1...2).map { _ in pair.watchdog.didReceive(on: 1, now: .seconds(200)) }
+        #expect(hasEnded == [true, false])
         #expect(!pair.watchdog.isSilent(1))
-        #expect(!pair.watchdog.didReceive(on: 1, now: .seconds(200)))
         pair.done = []
         pair.pass(from: 200, to: 400)
         pair.check([
