@@ -140,7 +140,9 @@ let package = Package(
         .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
             "BLESimulationTests",
-            ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
+            [
+                "BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "BLETesting", "Waiting", .log,
+            ]),
         .tests(
             "BLERecordingTests",
             [

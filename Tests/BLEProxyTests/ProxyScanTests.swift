@@ -26,7 +26,8 @@ struct ProxyScanTests {
 
     private func hear() {
         // Flags.
-        proxy.send(.advertisements([RawAdvertisement(address: 0xF0F1_F2F3_F4F5, rssi: -50, addressType: 1, data: [2, 1, 6])]))
+        let raw = RawAdvertisement(address: 0xF0F1_F2F3_F4F5, rssi: -50, addressType: 1, data: [2, 1, 6])
+        proxy.send(.advertisements([raw]))
     }
 
     /// The events of a scan, as text, as they arrive.

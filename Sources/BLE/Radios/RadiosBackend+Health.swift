@@ -83,6 +83,7 @@ extension RadiosBackend {
 
     private func watch() {
         guard watching == nil, members.count > 1, !isShutDown else { return }
+        // Several steps: each asks anew what the watchdog knows.
         watching = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
             while let pause = await self?.untilCheck() {
                 guard (try? await clock.sleep(for: pause)) != nil else { return }
@@ -114,6 +115,7 @@ extension RadiosBackend {
         guard members[radio].recovery == nil, members[radio].isOn, !isShutDown else { return }
         logger.info("restarting radio", metadata: ["radio": "\(names[radio])", "part": "\(part)"])
         observers.yield(.restarting(radio: names[radio], part))
+        // Several steps: each asks anew for the radio's state, and `recovery` keeps other tasks away.
         members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
             await self?.restartOnce(radio, part)
             var pauses = Self.pauses.pauses

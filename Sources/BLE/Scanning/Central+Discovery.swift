@@ -69,8 +69,8 @@ extension Central {
 
     /// Whether the radio scans for this central, now and at every later change. Keeps the newest 16 unread states.
     ///
-    /// False before the first scan, after the last one, while the adapter is off or absent, while Bluetooth restarts, and
-    /// while the radio does not do what it was asked, as a proxy that another client uses.
+    /// False before the first scan, after the last one, while the adapter is off or absent, while Bluetooth restarts,
+    /// and while the radio does not do what it was asked, as a proxy that another client uses.
     public func scanningStates() -> BoundedStream<Bool> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
         return scanning.states { [weak self] token in

@@ -161,7 +161,9 @@ struct CommonOptions: ParsableArguments {
     private func radios(_ configuration: Central.Configuration) async throws -> [Radio] {
         var (bus, simulated) = (bus, SimulatedRadio?.none)
         if backend == .simulated {
-            if let shared = try SharedRadio.address() { bus = shared } else {
+            if let shared = try SharedRadio.address() {
+                bus = shared
+            } else {
                 let radio = await SimulatedRadio.demonstration(logger: configuration.logger)
                 for case .adapter(let id) in self.radio where id != "hci0" { await radio.addAdapter(id) }
                 simulated = radio

@@ -21,10 +21,10 @@
         /// Subscribes to the proxy's advertisements. The proxy scans without a pause; its mode is changed if necessary,
         /// for all of its clients.
         ///
-        /// Returns when the proxy's scanner runs, or when it is known why it does not: ``scanObstacle()`` is then `busy`
-        /// if the proxy has not answered for 10 s, because another client receives its advertisements, and `failed` if
-        /// its scanner has failed, or has not started within that time. Both are tried again after 10, 30, 60, 60, …
-        /// seconds.
+        /// Returns when the proxy's scanner runs, or when it is known why it does not. ``scanObstacle()`` is then
+        /// `busy` if the proxy has not answered for 10 s, because another client receives its advertisements, and
+        /// `failed` if its scanner has failed, or has not started within that time. Both are tried again after 10, 30,
+        /// 60, 60, … seconds.
         ///
         /// Throws `notSupported` if a passive scan is requested of a proxy that does not report its mode.
         public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {

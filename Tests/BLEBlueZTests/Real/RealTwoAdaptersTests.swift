@@ -2,6 +2,7 @@ import BLE
 import BLEBackendTesting
 import BLEBlueZ
 import BLEFirmware
+import BLEProfiles
 import BLETestSupport
 import BLETransfers
 import BlueZTestSupport

@@ -186,7 +186,8 @@ import Testing
         #expect(try pair.session.alarm(now: .seconds(40)) == .subscriptionUnanswered)
     }
 
-    @Test func `a scanner that fails is told, and started again with pauses that grow until it has run for 60 s`() throws {
+    @Test func `a scanner that fails is told, and started again with growing pauses until it has run for 60 s`() throws
+    {
         var pair = Pair()
         try pair.begin()
         #expect(try pair.session.subscribe(now: .zero) == nil)

@@ -73,7 +73,9 @@ struct RadiosCommand: AsyncParsableCommand {
         try output.text(output.paint("\("RADIO".padded(to: width))  STATE        SCANS  HEARD  SLOTS  NOTE", .bold))
         for radio in radios { try show(radio, width, output) }
         var known = await central.knownPeripherals().filter { id == nil || $0.id == id }
-        if let id, known.isEmpty { known = [KnownPeripheral(id: id, advertisement: Advertisement(), isConnected: false)] }
+        if let id, known.isEmpty {
+            known = [KnownPeripheral(id: id, advertisement: Advertisement(), isConnected: false)]
+        }
         try output.text("")
         try output.text(
             output.paint(
