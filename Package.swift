@@ -141,7 +141,8 @@ let package = Package(
         .tests(
             "BLESimulationTests",
             [
-                "BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "BLETesting", "Waiting", .log,
+                "BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "BLETesting", "Waiting",
+                .log,
             ]),
         .tests(
             "BLERecordingTests",

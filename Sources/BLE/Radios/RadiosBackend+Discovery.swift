@@ -26,8 +26,8 @@ extension RadiosBackend {
         try await members[radio].backend.startDiscovery(filter)
         guard members[radio].isOn else { return }
         members[radio].filter = filter
-        scanBegan(on: radio, filter)
         refresh(radio)
+        scanBegan(on: radio, filter)
     }
 
     func stopDiscovery(on radio: Int) async throws(BLEError) {

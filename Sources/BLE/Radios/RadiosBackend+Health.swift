@@ -48,20 +48,25 @@ extension RadiosBackend {
         }
         let former = members[radio].scanObstacle
         members[radio].scanObstacle = obstacle
-        guard obstacle?.code != former?.code else { return }
-        if let obstacle {
-            observers.yield(.scanFailed(radio: name, obstacle))
-        } else if members[radio].filter != nil {
-            observers.yield(.healed(radio: name))
+        if obstacle?.code != former?.code {
+            if let obstacle {
+                // It tries again by itself.
+                endWatch(of: radio)
+                observers.yield(.scanFailed(radio: name, obstacle))
+            } else if let filter = members[radio].filter {
+                scanBegan(on: radio, filter)
+                observers.yield(.healed(radio: name))
+            }
         }
+        report(.radioChanged)
     }
 
     // MARK: The watchdog
 
     /// Records that a radio scans. A radio is watched while it scans for everything: of particular services, it may
-    /// hear nothing although it is well.
+    /// hear nothing although it is well. One that says why it hears nothing is not watched either.
     func scanBegan(on radio: Int, _ filter: DiscoveryFilter) {
-        guard filter.services.isEmpty, filter.manufacturers.isEmpty, filter.minimumRSSI == nil,
+        guard members[radio].scanObstacle == nil, filter.services.isEmpty, filter.manufacturers.isEmpty, filter.minimumRSSI == nil,
             filter.transport != .classic
         else { return endWatch(of: radio) }
         watchdog.scanBegan(on: radio, now: elapsed())

@@ -202,7 +202,7 @@ package actor RadiosBackend: CentralBackend {
     }
 
     private func change(_ radio: Int, to state: AdapterState) {
-        let wasOn = members[radio].isOn
+        let (wasOn, wasStarted) = (members[radio].isOn, members[radio].state != nil)
         members[radio].state = state
         if state != .resetting { isLost = false }
         if wasOn, state != .poweredOn {
@@ -213,7 +213,7 @@ package actor RadiosBackend: CentralBackend {
             _ = choice.didLose(radio)
         }
         logger.debug("radio", metadata: ["radio": "\(names[radio])", "state": "\(state)"])
-        if state == .poweredOn, !wasOn { observers.yield(.appeared(radio: names[radio])) }
+        if state == .poweredOn, !wasOn, wasStarted { observers.yield(.appeared(radio: names[radio])) }
         updateState()
         refresh(radio)
         endWaits()
@@ -238,6 +238,7 @@ package actor RadiosBackend: CentralBackend {
                 return report(.scanEnded(error))
             }
             logger.debug("scan of radio ended", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            report(.radioChanged)
             recover(radio, isLate: true)
         case .peripheralRemoved(let id):
             if choice.didRemove(id, on: radio) { report(event) }
@@ -252,7 +253,6 @@ package actor RadiosBackend: CentralBackend {
             if choice.holder(of: attribute.peripheral) == radio { report(event) }
         case .radioChanged:
             refresh(radio)
-            report(event)
         case .stackLost(let error):
             lose(radio, error)
         }
