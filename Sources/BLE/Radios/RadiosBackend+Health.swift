@@ -66,8 +66,8 @@ extension RadiosBackend {
     /// Records that a radio scans. A radio is watched while it scans for everything: of particular services, it may
     /// hear nothing although it is well. One that says why it hears nothing is not watched either.
     func scanBegan(on radio: Int, _ filter: DiscoveryFilter) {
-        guard members[radio].scanObstacle == nil, filter.services.isEmpty, filter.manufacturers.isEmpty, filter.minimumRSSI == nil,
-            filter.transport != .classic
+        guard members[radio].scanObstacle == nil, filter.services.isEmpty, filter.manufacturers.isEmpty,
+            filter.minimumRSSI == nil, filter.transport != .classic
         else { return endWatch(of: radio) }
         watchdog.scanBegan(on: radio, now: elapsed())
         watch()
