@@ -40,10 +40,15 @@ struct RadiosCommand: AsyncParsableCommand {
                     .invalidArgument, "this program does not use several radios", isRetryable: false,
                     remedy: "Start it with --radio, once for each.")
             }
+            // The radios still scan when they are shown.
+            let scan = Task { for try await _ in central.discoveryEvents(staleAfter: nil) {} }
+            defer { scan.cancel() }
             try await output.progress.during("Listening", limit: duration) {
-                try await TimeLimit.within(duration) { for try await _ in central.discoveryEvents(staleAfter: nil) {} }
+                try await CommandClock.sleep(for: duration)
             }
             try await Self.show(central, id, output)
+            scan.cancel()
+            if case .failure(let error) = await scan.result, (error as? BLEError)?.isCancellation != true { throw error }
         }
     }
 
