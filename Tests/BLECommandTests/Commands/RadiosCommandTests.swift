@@ -40,11 +40,12 @@ struct RadiosCommandTests {
         #expect(try Set(two.objects.compactMap { $0["radio"] as? String }) == ["hci0", "hci1"])
     }
 
-    @Test(arguments: [
-        (["--radio", "hci0", "--adapter", "hci0"], 64), (["--radio", "hci0", "--radio", "hci0"], 64),
-        (["--record", "/tmp/x"], 64), (["--radio", "esphome://127.0.0.1:1?key-file=/does/not/exist"], 64),
-        (["nonsense"], 64), (["--duration", "0"], 64),
-    ] as [([String], Int32)])
+    @Test(
+        arguments: [
+            (["--radio", "hci0", "--adapter", "hci0"], 64), (["--radio", "hci0", "--radio", "hci0"], 64),
+            (["--record", "/tmp/x"], 64), (["--radio", "esphome://127.0.0.1:1?key-file=/does/not/exist"], 64),
+            (["nonsense"], 64), (["--duration", "0"], 64),
+        ] as [([String], Int32)])
     func `what cannot be is refused`(_ arguments: [String], _ status: Int32) async throws {
         let result = try await Tool(["radios"] + arguments + ["--backend", "simulated"]).run()
         #expect(result.status == status, "\(result.errors)")

@@ -48,7 +48,7 @@ struct RadiosCommand: AsyncParsableCommand {
             }
             try await Self.show(central, id, output)
             scan.cancel()
-            if case .failure(let error) = await scan.result, (error as? BLEError)?.isCancellation != true { throw error }
+            if case .failure(let error as BLEError) = await scan.result, !error.isCancellation { throw error }
         }
     }
 
