@@ -142,7 +142,10 @@ let package = Package(
         .tests("BLEObservationTests", ["BLE", "BLEObservation", "BLESimulation", "BLETestSupport"]),
         .tests(
             "BLESimulationTests",
-            ["BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log]),
+            [
+                "BLE", "BLEBackendTesting", "BLEProfiles", "BLESimulation", "BLETestSupport", "BLETesting", "Waiting",
+                .log,
+            ]),
         .tests(
             "BLERecordingTests",
             [
@@ -255,8 +258,8 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy", "BLESimulation",
-                "BLETestSupport", "BLETesting", "DBus", "Loop", "Waiting", .log,
+                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy",
+                "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Loop", "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(

@@ -90,6 +90,19 @@ package final class EventLoop: SerialExecutor {
     }
 }
 
+/// An actor that runs on an event loop.
+package protocol EventLoopActor: Actor {
+    /// The loop, which is the actor's executor.
+    nonisolated var loop: EventLoop { get }
+}
+
+extension EventLoop {
+    /// Returns the loop of the first of these actors that runs on one, for another that shares its thread.
+    package static func first(of actors: [any Actor]) -> EventLoop? {
+        actors.lazy.compactMap { ($0 as? any EventLoopActor)?.loop }.first
+    }
+}
+
 /// A task executor on an event loop's thread. Consumers of streams that prefer it avoid a switch between threads.
 ///
 /// It is separate from the loop because a job must run as the kind of job that it was enqueued as. If a task's job ran

@@ -7,7 +7,7 @@ import Testing
 /// channels, no included services, no parts of values, and does not tell that services have changed.
 @Suite(.hangLimit)
 struct ProxyContractTests {
-    private static let supported: [BackendContract] = [
+    static let supported: [BackendContract] = [
         .discoveryReportsEveryAdvertisementField, .discoveryFiltersByService, .discoveryKeepsToItsTransport,
         .discoveryStopsWithItsLastScan, .discoveryReportsLostPeripherals, .discoveryReportsEachChangeOfStrength,
         .discoveryFindsWhatHasNoKnownStrength, .discoveryReportsPeripheralsWithALink,

@@ -75,7 +75,10 @@ final class RawProxy: Sendable {
     private let channel = Mutex(MessageChannel(server: nil, name: "raw", mac: "aabbccddeeff"))
     let received = SharedValue<[ProxyMessage]>([])
 
-    init(_ descriptor: FileDescriptor) {
+    private let features: ProxyFeatures
+
+    init(_ descriptor: FileDescriptor, features: ProxyFeatures = [.connections, .rawAdvertisements]) {
+        self.features = features
         socket = StreamSocket(descriptor, on: loop)
         loop.perform { [self] in socket.open(onBytes: { self.receive($0) }, onEnd: {}) }
     }
@@ -94,7 +97,7 @@ final class RawProxy: Sendable {
             case .hello: send(.helloAnswer(version: .current, server: "raw", name: "raw"))
             case .deviceInfoRequest:
                 var info = ProxyInfo()
-                (info.name, info.features) = ("raw", [.connections, .rawAdvertisements])
+                (info.name, info.features) = ("raw", features)
                 send(.deviceInfo(info))
             case .listEntities: send(.listEntitiesDone)
             default: received.change { $0.append(message) }

@@ -17,6 +17,15 @@ extension CentralBackend {
     /// Nil.
     public func freeSlots() -> Int? { nil }
 
+    /// Nil.
+    public func scanObstacle() -> BLEError? { nil }
+
+    /// Powers the adapter in use off and on.
+    public func restart() async throws(BLEError) {
+        try await setPowered(false, adapter: nil)
+        try await setPowered(true, adapter: nil)
+    }
+
     /// Throws `notSupported`.
     public func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
         throw .lacking("powering adapters on and off")

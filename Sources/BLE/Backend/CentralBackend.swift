@@ -57,7 +57,20 @@ public protocol CentralBackend: Actor {
     /// The number of further links that the stack can make now. Nil, the default, if it does not say so.
     func freeSlots() -> Int?
 
+    /// Why the scan that was started receives nothing at the moment, although the backend tries to go on with it. Nil,
+    /// the default, if it goes on, or none was started.
+    func scanObstacle() -> BLEError?
+
+    /// Restarts the radio, which hears nothing although it should. Its links end. By default, powers the adapter in use
+    /// off and on.
+    ///
+    /// Throws `notSupported` if that is not possible.
+    func restart() async throws(BLEError)
+
     /// Starts scanning, or changes the filter of the running scan.
+    ///
+    /// A scan that the stack has agreed to, but that receives nothing yet, counts as started: ``scanObstacle()`` says
+    /// why.
     ///
     /// Throws `poweredOff`, and `notSupported` if a passive scan is requested but not available.
     func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError)

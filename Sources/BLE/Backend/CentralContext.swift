@@ -21,6 +21,8 @@ public enum CentralBackendEvent: Sendable {
     case notificationsEnded(AttributeID, BLEError)
     /// The pairing prompts for the peripheral are complete or no longer valid.
     case pairingEnded(Peripheral.ID)
+    /// What ``CentralBackend/freeSlots()`` or ``CentralBackend/scanObstacle()`` returns has changed.
+    case radioChanged
     /// Bluetooth stopped: all links, scans and subscriptions have ended. The adapter's state reports its return.
     case stackLost(BLEError)
 }

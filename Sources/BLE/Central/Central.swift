@@ -230,7 +230,7 @@ public actor Central {
     }
 
     /// Returns the error of a wait that has ended without its result, with what stands in the way of Bluetooth.
-    func explained(_ error: BLEError) -> BLEError { error.waiting(for: adapter.obstacle) }
+    func explained(_ error: BLEError) -> BLEError { error.waiting(for: adapter.obstacle ?? scanning.obstacle) }
 
     private func removeAdapterStateObserver(_ token: Int) { adapter.removeObserver(token) }
 
@@ -273,6 +273,7 @@ public actor Central {
         case .pairingEnded(let id):
             endPrompts(of: id)
             removeLinkIfUnused(id)
+        case .radioChanged: scanObstacleMayHaveChanged()
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             count(.bluetoothLost)

@@ -16,18 +16,41 @@ extension Central {
                 .invalidArgument, radios.isEmpty ? "a central needs a radio" : "two radios have the same name",
                 isRetryable: false, remedy: "Give at least one radio, and each a name of its own.")
         }
+        if radios.count > 1 {
+            try await self.init(severalRadios: radios, configuration: configuration)
+        } else {
+            try await self.init(backend: radios[0].makeBackend([]), configuration: configuration)
+        }
+    }
+
+    /// Creates a central that has what only those of several radios have, also with one.
+    ///
+    /// - Parameter radios: at least one, with unique names.
+    package init(severalRadios radios: [Radio], configuration: Configuration) async throws(BLEError) {
         var backends: [any CentralBackend] = []
         for radio in radios { backends.append(radio.makeBackend(backends)) }
-        guard radios.count == 1 else {
-            let named = zip(radios, backends).map { (name: $0.name, backend: $1) }
-            try await self.init(backend: RadiosBackend(named), configuration: configuration)
-            return
-        }
-        try await self.init(backend: backends[0], configuration: configuration)
+        let named = zip(radios, backends).map { (name: $0.name, backend: $1) }
+        try await self.init(
+            backend: RadiosBackend(named, restarts: radios.map(\.restart)), configuration: configuration)
     }
 
     /// The names of the radios, in order. Empty for a central that was created with a backend, or with one radio.
     public nonisolated var radioNames: [String] { several?.names ?? [] }
+
+    /// The states of the radios, in order. Empty for a central that was created with a backend, or with one radio.
+    public var radios: [RadioStatus] { several?.assumeIsolated { $0.statuses } ?? [] }
+
+    /// What happens to the radios, from now on. Keeps the newest 64 unread events.
+    ///
+    /// Ends at once for a central that was created with a backend, or with one radio: ``adapterStates()`` and
+    /// `DiscoveryEvent.waiting` say what concerns that.
+    public func radioEvents() -> BoundedStream<RadioEvent> {
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        guard let several else { return Observers.ended() }
+        return several.assumeIsolated { several in
+            several.events { [weak several] token in Task { await several?.removeObserver(token) } }
+        }
+    }
 
     nonisolated var several: RadiosBackend? { backend as? RadiosBackend }
 }

@@ -81,15 +81,9 @@ package struct RadioChoice: Sendable {
         var at: Duration
         /// The scan of the radio during which that was. A gap between two scans is not the peripheral's.
         var scan: Int
-        /// The longest gap of the present sixteen, and of the sixteen before.
-        var longest = Duration.zero
-        var formerLongest = Duration.zero
-        var count = 0
+        private var learned = LearnedInterval()
 
-        var interval: Duration? {
-            let longest = max(longest, formerLongest)
-            return longest > .zero ? longest : nil
-        }
+        var interval: Duration? { learned.value }
 
         init(_ radio: Int, _ strength: Double?, at now: Duration, scan: Int) {
             (self.radio, self.strength, at, self.scan) = (radio, strength, now, scan)
@@ -103,17 +97,15 @@ package struct RadioChoice: Sendable {
             let gap = now - at
             guard scan == self.scan, gap > .zero else { return }
             guard gap <= rules.longestGap else {
-                (longest, formerLongest, count) = (.zero, .zero, 0)
+                learned = LearnedInterval()
                 return
             }
-            if count == 16 { (formerLongest, longest, count) = (longest, .zero, 0) }
-            longest = max(longest, gap)
-            count += 1
+            learned.add(gap)
         }
 
         /// How long the radio may be silent before another becomes the source.
         func patience(_ rules: Rules) -> Duration {
-            interval.map { $0 * 3 / 2 + rules.slack } ?? rules.unknownInterval
+            learned.patience(slack: rules.slack) ?? rules.unknownInterval
         }
     }
 
@@ -287,6 +279,9 @@ package struct RadioChoice: Sendable {
 
     /// The radio that has a link to a peripheral, or makes one.
     package func holder(of id: Peripheral.ID) -> Int? { holds[id]?.radio }
+
+    /// Whether a radio has links, or makes one.
+    package func hasLinks(on radio: Int) -> Bool { holds.values.contains { $0.radio == radio } }
 
     /// Whether a radio makes a link to a peripheral, or has not ended an attempt yet.
     package func isConnecting(_ id: Peripheral.ID) -> Bool { holds[id].map { !$0.isLinked } ?? false }

@@ -24,12 +24,16 @@ extension RadiosBackend {
         // What is heard while it starts is this scan's.
         if members[radio].filter == nil { choice.scanBegan(on: radio) }
         try await members[radio].backend.startDiscovery(filter)
-        if members[radio].isOn { members[radio].filter = filter }
+        guard members[radio].isOn else { return }
+        members[radio].filter = filter
+        refresh(radio)
+        scanBegan(on: radio, filter)
     }
 
     func stopDiscovery(on radio: Int) async throws(BLEError) {
         try await members[radio].backend.stopDiscovery()
         members[radio].filter = nil
+        scanEnded(on: radio)
     }
 
     /// Runs `work` for each radio that matches, at the same time. Throws the first radio's error if it fails for one,

@@ -14,8 +14,7 @@ extension RadiosBackend {
     private var states: [RadioChoice.RadioState] {
         members.indices.map { radio in
             let isOn = members[radio].isOn
-            return RadioChoice.RadioState(
-                isOn: isOn, freeSlots: isOn ? members[radio].backend.assumeIsolated { $0.freeSlots() } : nil)
+            return RadioChoice.RadioState(isOn: isOn, freeSlots: isOn ? freeSlots(of: radio) : nil)
         }
     }
 

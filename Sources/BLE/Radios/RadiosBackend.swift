@@ -20,6 +20,11 @@ package actor RadiosBackend: CentralBackend {
         var filter: DiscoveryFilter?
         /// Starts it, or its scan, again and again.
         var recovery: Task<Void, Never>?
+        /// What it has said last of its slots and its scan.
+        var slots: Int?
+        var scanObstacle: BLEError?
+        /// Whether it is being powered off and on.
+        var isRestarting = false
 
         var isOn: Bool { state == .poweredOn }
         /// Whether it can be asked, even if it is off.
@@ -37,6 +42,10 @@ package actor RadiosBackend: CentralBackend {
 
     var members: [Member]
     var choice: RadioChoice
+    var watchdog: RadioWatchdog
+    /// Looks after radios that hear nothing. Nil if none is watched.
+    var watching: Task<Void, Never>?
+    var observers = Observers<RadioEvent>()
     /// The filter that the central wants the radios to scan with. Nil if it does not scan.
     var wanted: DiscoveryFilter?
     /// The attempts to connect, by peripheral. Removed by a disconnect, which ends them.
@@ -55,14 +64,18 @@ package actor RadiosBackend: CentralBackend {
     var logger: Logger { context?.logger ?? Logger(label: "ble") }
     var configuredClock: any Clock<Duration> { context?.clock ?? ContinuousClock() }
 
-    /// - Parameter radios: at least one, with unique names.
+    /// - Parameters:
+    ///   - radios: at least one, with unique names.
+    ///   - restarts: for each radio, what is restarted if it hears nothing; by default, its scan.
     package init(
-        _ radios: [(name: String, backend: any CentralBackend)], rules: RadioChoice.Rules = RadioChoice.Rules()
+        _ radios: [(name: String, backend: any CentralBackend)], restarts: [Radio.Restart]? = nil,
+        rules: RadioChoice.Rules = RadioChoice.Rules()
     ) {
         precondition(!radios.isEmpty, "a central needs a radio")
         precondition(Set(radios.map(\.name)).count == radios.count, "two radios have the same name")
         members = radios.map { Member(name: $0.name, backend: $0.backend) }
         choice = RadioChoice(radios: radios.count, rules: rules)
+        watchdog = RadioWatchdog(restarts ?? radios.map { _ in .scan })
         first = radios[0].backend
         names = radios.map(\.name)
         limits = Self.limits(radios.map(\.backend.limits))
@@ -144,11 +157,14 @@ package actor RadiosBackend: CentralBackend {
                 handleEvent: handle, logger: context.logger, clock: context.clock, pairing: context.pairing))
         guard !isShutDown else { return await members[radio].backend.shutDown() }
         members[radio].state = adapterState(of: radio)
+        members[radio].slots = freeSlots(of: radio)
     }
 
     package func shutDown() async {
         isShutDown = true
         endWaits(.failure(.shutDown))
+        observers.finish(.shutDown)
+        watching?.cancel()
         let recoveries = members.compactMap(\.recovery)
         for recovery in recoveries { recovery.cancel() }
         await withDiscardingTaskGroup { group in
@@ -169,6 +185,8 @@ package actor RadiosBackend: CentralBackend {
         members[radio].backend.assumeIsolated { $0.adapterState() }
     }
 
+    func freeSlots(of radio: Int) -> Int? { members[radio].backend.assumeIsolated { $0.freeSlots() } }
+
     /// The state of all radios together: the best of them.
     private var state: AdapterState {
         let states = members.compactMap(\.state)
@@ -184,16 +202,20 @@ package actor RadiosBackend: CentralBackend {
     }
 
     private func change(_ radio: Int, to state: AdapterState) {
-        let wasOn = members[radio].isOn
+        let (wasOn, wasStarted) = (members[radio].isOn, members[radio].state != nil)
         members[radio].state = state
         if state != .resetting { isLost = false }
         if wasOn, state != .poweredOn {
             members[radio].filter = nil
+            scanEnded(on: radio)
+            observers.yield(.gone(radio: names[radio], state))
             // Their links end with an event of their own.
             _ = choice.didLose(radio)
         }
         logger.debug("radio", metadata: ["radio": "\(names[radio])", "state": "\(state)"])
+        if state == .poweredOn, !wasOn, wasStarted { observers.yield(.appeared(radio: names[radio])) }
         updateState()
+        refresh(radio)
         endWaits()
         if state == .poweredOn { recover(radio) }
     }
@@ -203,16 +225,20 @@ package actor RadiosBackend: CentralBackend {
         case .adapterStateChanged(let state):
             change(radio, to: state)
         case .advertisementReceived(let id, var advertisement):
-            guard choice.didReceive(id, rssi: advertisement.rssi, on: radio, now: elapsed()) else { return }
+            let now = elapsed()
+            if watchdog.didReceive(on: radio, now: now) { observers.yield(.healed(radio: names[radio])) }
+            guard choice.didReceive(id, rssi: advertisement.rssi, on: radio, now: now) else { return }
             advertisement.radio = UInt8(truncatingIfNeeded: radio)
             report(.advertisementReceived(id, advertisement))
         case .scanEnded(let error):
             members[radio].filter = nil
+            scanEnded(on: radio)
             guard members.contains(where: { $0.filter != nil }) else {
                 wanted = nil
                 return report(.scanEnded(error))
             }
             logger.debug("scan of radio ended", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            report(.radioChanged)
             recover(radio, isLate: true)
         case .peripheralRemoved(let id):
             if choice.didRemove(id, on: radio) { report(event) }
@@ -225,6 +251,8 @@ package actor RadiosBackend: CentralBackend {
             if case .pairingEnded = event { learnBond(of: id, on: radio) }
         case .notificationsEnded(let attribute, _):
             if choice.holder(of: attribute.peripheral) == radio { report(event) }
+        case .radioChanged:
+            refresh(radio)
         case .stackLost(let error):
             lose(radio, error)
         }
@@ -232,8 +260,10 @@ package actor RadiosBackend: CentralBackend {
 
     /// Handles the loss of a radio's stack, which may be that of the others, too.
     private func lose(_ radio: Int, _ error: BLEError) {
+        if members[radio].isOn { observers.yield(.gone(radio: names[radio], .resetting)) }
         members[radio].filter = nil
         members[radio].state = .resetting
+        scanEnded(on: radio)
         let ended = choice.didLose(radio)
         guard !isLost else { return }
         let others = members.indices.filter { members[$0].state != nil }
@@ -249,7 +279,7 @@ package actor RadiosBackend: CentralBackend {
 
     // MARK: Recovery
 
-    private static let pauses = Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(30))
+    static let pauses = Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(30))
 
     /// Starts a radio that has not started, and its scan if the central scans, until both have succeeded.
     ///
@@ -277,6 +307,7 @@ package actor RadiosBackend: CentralBackend {
             if members[radio].state == nil {
                 try await start(radio)
                 logger.info("radio started", metadata: ["radio": "\(names[radio])"])
+                if members[radio].isOn { observers.yield(.appeared(radio: names[radio])) }
                 updateState()
             }
             while members[radio].isOn, members[radio].filter != wanted, !isShutDown {

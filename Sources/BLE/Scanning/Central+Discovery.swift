@@ -19,7 +19,7 @@ extension Central {
     ) -> Discoveries {
         Discoveries(
             events: DiscoveryEvents(
-                central: self, criteria: criteria, duplicates: false, staleAfter: nil, overflow: overflow,
+                central: self, criteria: criteria, duplicates: false, staleness: .never, overflow: overflow,
                 tolerance: .zero, reportsUpdates: false))
     }
 
@@ -46,9 +46,22 @@ extension Central {
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleAfter: Duration? = .seconds(8),
         overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)
     ) -> DiscoveryEvents {
+        discoveryEvents(
+            matching: criteria, duplicates: duplicates, staleness: staleAfter.map { .after($0) } ?? .never,
+            overflow: overflow, tolerance: tolerance)
+    }
+
+    /// The events of the peripherals in range that meet the criteria, which are lost as `staleness` says:
+    /// ``Staleness/learned`` suits sensors and beacons whose advertising intervals differ.
+    ///
+    /// Otherwise, as ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)``.
+    public nonisolated func discoveryEvents(
+        matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleness: Staleness,
+        overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)
+    ) -> DiscoveryEvents {
         DiscoveryEvents(
-            central: self, criteria: criteria, duplicates: duplicates,
-            staleAfter: staleAfter.map { max($0, .seconds(1)) }, overflow: overflow, tolerance: tolerance)
+            central: self, criteria: criteria, duplicates: duplicates, staleness: staleness, overflow: overflow,
+            tolerance: tolerance)
     }
 
     /// Whether the radio scans for this central at the moment.
@@ -56,8 +69,8 @@ extension Central {
 
     /// Whether the radio scans for this central, now and at every later change. Keeps the newest 16 unread states.
     ///
-    /// False before the first scan, after the last one, while the adapter is off or absent, and while Bluetooth
-    /// restarts.
+    /// False before the first scan, after the last one, while the adapter is off or absent, while Bluetooth restarts,
+    /// and while the radio does not do what it was asked, as a proxy that another client uses.
     public func scanningStates() -> BoundedStream<Bool> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
         return scanning.states { [weak self] token in
@@ -169,7 +182,7 @@ extension Central {
                 case .stop: try await backend.stopDiscovery()
                 }
                 // What a scan that waited could not hear may have a link by now.
-                for scan in scanning.changed(change, mark: mark) { reportLinked(to: scan) }
+                for scan in scanning.changed(change, mark: mark, obstacle: scanObstacle) { reportLinked(to: scan) }
                 logger.debug("scanning", metadata: ["change": "\(change)"])
             } catch {
                 logger.debug("scan failed", metadata: ["error": "\(error)"])
@@ -184,6 +197,13 @@ extension Central {
                 // A failed stop has no caller to report it to.
             }
         }
+    }
+
+    /// Why the backend's scan receives nothing.
+    private var scanObstacle: BLEError? { backend.assumeIsolated { $0.scanObstacle() } }
+
+    func scanObstacleMayHaveChanged() {
+        for scan in scanning.setObstacle(scanObstacle) { reportLinked(to: scan) }
     }
 
     /// The pause before retrying a scan that failed because of the adapter's state, although the adapter seems to be

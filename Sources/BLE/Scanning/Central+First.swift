@@ -28,7 +28,7 @@ extension Central {
                     remedy: "It may be out of range, switched off, or connected to another device.")
             } _: { () throws(BLEError) in
                 let events = DiscoveryEvents(
-                    central: self, criteria: criteria, duplicates: false, staleAfter: nil,
+                    central: self, criteria: criteria, duplicates: false, staleness: .never,
                     overflow: .dropOldest(capacity: 1024), tolerance: .zero, reportsUpdates: false, waits: false)
                 for try await discovery in Discoveries(events: events) { return discovery }
                 throw .shutDown
@@ -75,7 +75,7 @@ extension Central {
         return found.strongestFirst
     }
 
-    private var obstacle: BLEError? { adapter.obstacle }
+    private var obstacle: BLEError? { adapter.obstacle ?? scanning.obstacle }
 
     private func firstConnected(matching criteria: DiscoveryCriteria) throws(BLEError) -> Discovery? {
         try checkRunning()

@@ -10,7 +10,7 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     let central: Central
     let criteria: DiscoveryCriteria
     let duplicates: Bool
-    let staleAfter: Duration?
+    let staleness: Staleness
     let overflow: OverflowPolicy
     let tolerance: Duration
     let reportsUpdates: Bool
@@ -19,11 +19,11 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
     fileprivate let dropped = DroppedCount()
 
     init(
-        central: Central, criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?,
+        central: Central, criteria: DiscoveryCriteria, duplicates: Bool, staleness: Staleness,
         overflow: OverflowPolicy, tolerance: Duration, reportsUpdates: Bool = true, waits: Bool = true
     ) {
         (self.central, self.criteria, self.duplicates) = (central, criteria, duplicates)
-        (self.staleAfter, self.overflow, self.reportsUpdates) = (staleAfter, overflow, reportsUpdates)
+        (self.staleness, self.overflow, self.reportsUpdates) = (staleness, overflow, reportsUpdates)
         (self.tolerance, self.waits) = (tolerance, waits)
     }
 
@@ -59,8 +59,8 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
         mutating func wait(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
             if events == nil {
                 let tracker = DiscoveryTracker(
-                    criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleAfter,
-                    reportsUpdates: scan.reportsUpdates)
+                    criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleness.duration,
+                    learnsIntervals: scan.staleness.isLearned, reportsUpdates: scan.reportsUpdates)
                 let stream = try await scan.central.scan(
                     tracker, overflow: scan.overflow, tolerance: scan.tolerance, waits: scan.waits)
                 scan.dropped.set(stream.drops)

@@ -7,6 +7,8 @@ struct DiscoveryTracker {
 
     /// How long a peripheral may be silent before it is lost. Nil to never report it lost.
     let staleAfter: Duration?
+    /// Whether that holds only for peripherals whose advertising interval is not known yet.
+    let learnsIntervals: Bool
     /// Whether to report every advertisement, not only changed ones.
     let duplicates: Bool
     /// Whether to report changed advertisements at all.
@@ -14,16 +16,27 @@ struct DiscoveryTracker {
     let criteria: DiscoveryCriteria
     private var seen: [Peripheral.ID: Sighting] = [:]
 
+    /// The number of times that the scan has waited. A gap during which it did is not the peripheral's.
+    private var interruptions = 0
+    /// The longest gap that is learned from.
+    private static let longestGap = Duration.seconds(900)
+
     private struct Sighting {
         /// The last advertisement that was reported. Nil if it will not be compared.
         var reported: Advertisement?
         var at: Duration
+        var interval = LearnedInterval()
+        var interruptions = 0
     }
 
     /// The number of peripherals seen.
     var count: Int { seen.count }
 
-    init(criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?, reportsUpdates: Bool = true) {
+    init(
+        criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?, learnsIntervals: Bool = false,
+        reportsUpdates: Bool = true
+    ) {
+        self.learnsIntervals = learnsIntervals
         self.criteria = criteria
         self.duplicates = duplicates
         self.reportsUpdates = reportsUpdates
@@ -35,9 +48,11 @@ struct DiscoveryTracker {
         guard criteria.matches(advertisement, from: id) else { return nil }
         let isCompared = reportsUpdates && !duplicates
         guard let index = seen.index(forKey: id) else {
-            seen[id] = Sighting(reported: isCompared ? advertisement : nil, at: now)
+            seen[id] = Sighting(
+                reported: isCompared ? advertisement : nil, at: now, interruptions: interruptions)
             return .found
         }
+        if learnsIntervals { learn(&seen.values[index], now) }
         seen.values[index].at = now
         guard reportsUpdates else { return nil }
         guard isCompared, var comparable = seen.values[index].reported else { return .updated }
@@ -46,6 +61,21 @@ struct DiscoveryTracker {
         seen.values[index].reported = advertisement
         return .updated
     }
+
+    private func learn(_ sighting: inout Sighting, _ now: Duration) {
+        let gap = now - sighting.at
+        if sighting.interruptions == interruptions, gap > .zero, gap <= Self.longestGap { sighting.interval.add(gap) }
+        sighting.interruptions = interruptions
+    }
+
+    /// How long a peripheral may be silent. Nil for ever.
+    private func patience(_ sighting: Sighting) -> Duration? {
+        guard learnsIntervals, let learned = sighting.interval.patience() else { return staleAfter }
+        return learned
+    }
+
+    /// Records that the scan waits.
+    mutating func interrupt() { interruptions += 1 }
 
     /// Records a sign of life other than an advertisement: silence counts from `now`.
     mutating func refreshLastSeen(_ id: Peripheral.ID, now: Duration) {
@@ -62,8 +92,8 @@ struct DiscoveryTracker {
     /// Removes and returns the peripherals that have been silent for too long, in the order in which they were last
     /// seen. A peripheral with a link counts as seen now.
     mutating func removeStale(now: Duration, isConnected: (Peripheral.ID) -> Bool) -> [Peripheral.ID] {
-        guard let staleAfter else { return [] }
-        var gone = seen.filter { $0.value.at + staleAfter <= now }
+        guard staleAfter != nil else { return [] }
+        var gone = seen.filter { sighting in patience(sighting.value).map { sighting.value.at + $0 <= now } == true }
         for id in gone.keys {
             if isConnected(id) {
                 gone[id] = nil

@@ -77,7 +77,10 @@ struct Scanning {
                 defer { reported = obstacle.code }
                 return reported != obstacle.code
             }
-            if isNew { sink.yield(.waiting(obstacle)) }
+            if isNew {
+                tracker.withLock { $0.interrupt() }
+                sink.yield(.waiting(obstacle))
+            }
             hasStarted()
         }
 
@@ -151,11 +154,16 @@ struct Scanning {
     /// The filter that the backend runs with. Nil if it does not scan.
     private var applied: DiscoveryFilter? {
         didSet {
-            guard (applied == nil) != (oldValue == nil) else { return }
-            observers.yield(isRunning)
-            didChange(isRunning)
+            if applied == nil { obstacle = nil }
+            publish()
         }
     }
+    /// Why the backend's scan receives nothing at the moment. Nil if it does, or if the backend does not scan.
+    private(set) var obstacle: BLEError? {
+        didSet { publish() }
+    }
+    /// The last state that was published.
+    private var wasRunning = false
     private var observers = Observers<Bool>()
     /// Whether the backend may still scan although the last change failed.
     private var mayBeScanning = false
@@ -181,7 +189,14 @@ struct Scanning {
     func scans(without id: Peripheral.ID) -> [Scan] { receivers.scans.values.filter { !$0.hasFound(id) } }
 
     /// Whether the backend scans.
-    var isRunning: Bool { applied != nil }
+    var isRunning: Bool { applied != nil && obstacle == nil }
+
+    private mutating func publish() {
+        guard isRunning != wasRunning else { return }
+        wasRunning = isRunning
+        observers.yield(isRunning)
+        didChange(isRunning)
+    }
 
     /// Adds a reader of ``isRunning``.
     mutating func states(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<Bool> {
@@ -250,7 +265,10 @@ struct Scanning {
 
     /// Marks the scans that the backend serves as started.
     private func markStarted() {
-        if applied != nil { for scan in receivers.scans.values { scan.hasStarted() } }
+        guard applied != nil else { return }
+        for scan in receivers.scans.values {
+            if let obstacle { scan.wait(for: obstacle) } else { scan.hasStarted() }
+        }
     }
 
     /// The next change, with a mark to pass on with its result. Nil when nothing is left to change.
@@ -261,12 +279,30 @@ struct Scanning {
 
     /// Records the result of a change. A scan that the backend has ended in the meantime does not count.
     ///
+    /// - Parameter obstacle: why the backend's scan receives nothing. Nil if it does.
     /// - Returns: the scans that have waited for the backend's.
-    mutating func changed(_ change: Change, mark: Int) -> [Scan] {
-        if case .start(let filter) = change, mark == interruptions { applied = filter } else { applied = nil }
+    mutating func changed(_ change: Change, mark: Int, obstacle: BLEError? = nil) -> [Scan] {
         mayBeScanning = false
-        return applied == nil ? [] : receivers.scans.values.filter { $0.resume() }
+        guard case .start(let filter) = change, mark == interruptions else {
+            applied = nil
+            return []
+        }
+        self.obstacle = obstacle
+        applied = filter
+        return obstacle == nil ? resume() : []
     }
+
+    /// Records why the backend's scan receives nothing. Scans wait, and report this. Returns those that have waited if
+    /// it receives again.
+    mutating func setObstacle(_ error: BLEError?) -> [Scan] {
+        guard applied != nil else { return [] }
+        obstacle = error
+        guard let error else { return resume() }
+        for scan in receivers.scans.values { scan.wait(for: error) }
+        return []
+    }
+
+    private func resume() -> [Scan] { receivers.scans.values.filter { $0.resume() } }
 
     /// Ends the scans that do not wait: the adapter is off or absent. They throw the error.
     mutating func refuse(_ error: BLEError) {

@@ -1,25 +1,34 @@
 public import BLE
 package import DBus
+package import Loop
 
 extension Radio {
     /// An adapter of this machine's bluetoothd.
     ///
-    /// Each has a connection of its own to the bus, and all of a central share one thread.
+    /// Each has a connection of its own to the bus, and all of a central share one thread, also with proxies.
     ///
     /// - Parameters:
     ///   - adapter: the id, such as `hci1`, which is also the radio's name.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
-    public static func bluez(adapter: String, bus: String? = nil) -> Radio {
-        bluez(adapter: adapter, address: bus.map { .address($0) } ?? .system, channelSockets: nil)
+    ///   - restart: what is restarted if the adapter hears nothing. Powering an adapter off and on, as
+    ///     ``Radio/Restart/radio`` does, also ends the links of other programs.
+    public static func bluez(adapter: String, bus: String? = nil, restart: Restart = .scan) -> Radio {
+        var radio = bluez(adapter: adapter, address: bus.map { .address($0) } ?? .system, channelSockets: nil)
+        radio.restart = restart
+        return radio
     }
 
     package static func bluez(
         adapter: String, address: BusAddress, channelSockets: (any ChannelSockets)?
     ) -> Radio {
         Radio(name: adapter) { others in
-            let loop = others.lazy.compactMap { ($0 as? BlueZCentral)?.stack.loop }.first
-            return BlueZCentral(
-                BlueZStack(adapter: adapter, address: address, channelSockets: channelSockets, loop: loop))
+            BlueZCentral(
+                BlueZStack(
+                    adapter: adapter, address: address, channelSockets: channelSockets, loop: .first(of: others)))
         }
     }
+}
+
+extension BlueZCentral: EventLoopActor {
+    package nonisolated var loop: EventLoop { stack.loop }
 }

@@ -23,8 +23,8 @@ struct BLECommand: AsyncParsableCommand {
             """,
         version: Central.version,
         subcommands: [
-            AdaptersCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self, ReadCommand.self,
-            WriteCommand.self,
+            AdaptersCommand.self, RadiosCommand.self, DoctorCommand.self, ScanCommand.self, InspectCommand.self,
+            ReadCommand.self, WriteCommand.self,
             NotifyCommand.self, ExpectCommand.self, ChannelCommand.self, SendCommand.self, ConnectCommand.self,
             ProfileCommand.self,
             HeartRateCommand.self,

@@ -50,6 +50,6 @@ extension CompletionKind {
 extension CommonOptions {
     /// Returns those of the words that say on which system a command runs.
     fileprivate static func ofSystem(in words: [String]) -> [String] {
-        given(in: words).filter { ["--backend", "--adapter", "--bus"].contains($0.name) }.flatMap(\.words)
+        given(in: words).filter { ["--backend", "--adapter", "--radio", "--bus"].contains($0.name) }.flatMap(\.words)
     }
 }

@@ -19,6 +19,13 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The adapter; by default, the first that is switched on.", valueName: "hciN"))
     var adapter: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "One of several radios, in place of --adapter: hci1, or esphome://HOST[:PORT][?key-file=PATH] for a "
+                + "Bluetooth proxy of ESPHome; repeatable.", valueName: "radio"),
+        transform: RadioArgument.init(named:))
+    var radio: [RadioArgument] = []
+
     @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default, the system bus.", valueName: "address"))
     var bus: String?
 
@@ -48,8 +55,14 @@ struct CommonOptions: ParsableArguments {
 
     func validate() throws {
         _ = try Self.duration(timeout)
-        guard replay == nil || (adapter == nil && bus == nil) else {
-            throw ValidationError("--replay needs no Bluetooth: remove --adapter and --bus.")
+        guard replay == nil || (adapter == nil && bus == nil && radio.isEmpty) else {
+            throw ValidationError("--replay needs no Bluetooth: remove --adapter, --radio and --bus.")
+        }
+        guard radio.isEmpty || (adapter == nil && record == nil) else {
+            throw ValidationError("--radio is for several radios: remove --adapter and --record.")
+        }
+        guard Set(radio.map(\.name)).count == radio.count else {
+            throw ValidationError("--radio names a radio twice.")
         }
         if let replay, let record, replay == record || RecordingFile.isSame(replay, record) {
             throw ValidationError("--replay and --record are the same file.")
@@ -57,7 +70,7 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// The options that take a value.
-    static let valued = ["--backend", "--adapter", "--bus", "--timeout", "--record", "--replay", "--vendor"]
+    static let valued = ["--backend", "--adapter", "--radio", "--bus", "--timeout", "--record", "--replay", "--vendor"]
 
     /// Returns the number of words, 0 to 2, that the option at the beginning of a line has, if it is one of these
     /// options.
@@ -115,10 +128,9 @@ struct CommonOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - waits: whether to wait until Bluetooth is available.
-    ///   - radios: the adapters of a central with several radios. Empty for that of the options.
     func makeCentral(
         pairing: PairingBehavior = .justWorks, waits: Bool = false, policy: ConnectionPolicy = .manual,
-        recorder: Recorder? = nil, radios: [String] = []
+        recorder: Recorder? = nil
     ) async throws -> Central {
         let configuration = Central.Configuration(
             connectionPolicy: policy, connectTimeout: timeoutDuration, operationTimeout: timeoutDuration,
@@ -133,12 +145,9 @@ struct CommonOptions: ParsableArguments {
                 replaying: RecordingFile.read(replay), clock: CommandClock.current, logger: configuration.logger)
             return try await central(.simulated(radio))
         }
-        if radios.count > 1 {
-            let bus = try backend == .simulated ? SharedRadio.address() : bus
-            return try await Central(
-                radios: radios.map { .bluez(adapter: $0, bus: bus) }, configuration: configuration)
+        guard radio.isEmpty else {
+            return try await Central(severalRadios: await radios(configuration), configuration: configuration)
         }
-        let adapter = radios.first ?? adapter
         switch backend {
         case .bluez: return try await central(.bluez(adapter: adapter, bus: bus))
         case .simulated:
@@ -147,6 +156,23 @@ struct CommonOptions: ParsableArguments {
             }
             return try await central(.simulated(await SimulatedRadio.demonstration(logger: configuration.logger)))
         }
+    }
+
+    /// Returns the radios of `--radio`. Those of a simulation hear the same peripherals.
+    private func radios(_ configuration: Central.Configuration) async throws -> [Radio] {
+        var (bus, simulated) = (bus, SimulatedRadio?.none)
+        if backend == .simulated {
+            if let shared = try SharedRadio.address() {
+                bus = shared
+            } else {
+                let radio = await SimulatedRadio.demonstration(logger: configuration.logger)
+                for case .adapter(let id) in self.radio where id != "hci0" { await radio.addAdapter(id) }
+                simulated = radio
+            }
+        }
+        var radios: [Radio] = []
+        for argument in radio { radios.append(try await argument.radio(bus: bus, simulated: simulated)) }
+        return radios
     }
 
     /// The number of peripherals that will ever be in range: those of a radio of this command's own. Nil if it is not
@@ -164,6 +190,9 @@ struct CommonOptions: ParsableArguments {
     func makeHost(
         pairing: PairingAgent? = nil, recorder: Recorder? = nil, on place: SharedRadio.Place? = nil
     ) async throws -> PeripheralHost {
+        guard radio.isEmpty else {
+            throw ValidationError("A peripheral is served on one adapter: --adapter in place of --radio.")
+        }
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))
         func host(_ backend: some PeripheralBackend) async throws -> PeripheralHost {

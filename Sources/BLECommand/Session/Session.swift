@@ -37,11 +37,10 @@ enum Session {
     /// - Parameters:
     ///   - limit: the time after which the work ends, also while Bluetooth is waited for. Nil for no limit.
     ///   - policy: the central's connection policy.
-    ///   - radios: the adapters of a central with several radios. Empty for that of the options.
     ///   - handlesInterrupt: as with ``finish(_:handlesInterrupt:_:)``.
     static func run(
         _ options: CommonOptions, outage: Outage = .ends, limit: Duration? = nil,
-        pairing: PairingBehavior = .justWorks, policy: ConnectionPolicy = .manual, radios: [String] = [],
+        pairing: PairingBehavior = .justWorks, policy: ConnectionPolicy = .manual,
         handlesInterrupt: @escaping @Sendable () -> Bool = { false },
         _ work: @escaping @Sendable (Central, Output) async throws -> Void
     ) async throws {
@@ -61,8 +60,7 @@ enum Session {
                 let recorder = try options.makeRecorder()
                 let central = try await completing(recorder, output) {
                     try await options.makeCentral(
-                        pairing: pairing, waits: outage == .isWaitedFor, policy: policy, recorder: recorder,
-                        radios: radios)
+                        pairing: pairing, waits: outage == .isWaitedFor, policy: policy, recorder: recorder)
                 }
                 return (central, recorder)
             },

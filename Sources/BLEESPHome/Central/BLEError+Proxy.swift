@@ -25,6 +25,8 @@ extension BLEError {
         case .wire(let error): self.init(wasReady ? .bluetoothLost : .bluetoothUnavailable, "\(error)")
         case .closed: self.init(wasReady ? .bluetoothLost : .bluetoothUnavailable, "the proxy closed the connection")
         case .late: self.init(.bluetoothUnavailable, "the proxy did not complete the greeting within 60 s")
+        case .restarted:
+            self.init(.bluetoothLost, "the connection to the proxy is made again, because it reported nothing")
         case .silent: self.init(.bluetoothLost, "the proxy was silent for 90 s")
         }
     }

@@ -1,5 +1,6 @@
 #if Loop
     public import BLE
+    internal import Logging
     internal import Waiting
 
     extension ESPHomeCentral {
@@ -20,9 +21,12 @@
         /// Subscribes to the proxy's advertisements. The proxy scans without a pause; its mode is changed if necessary,
         /// for all of its clients.
         ///
-        /// Throws `busy` if the proxy does not confirm the subscription, even after it was repeated after 10, 30 and 60
-        /// seconds: another client has it. Throws `notSupported` if a passive scan is requested of a proxy that does
-        /// not report its mode.
+        /// Returns when the proxy's scanner runs, or when it is known why it does not. ``scanObstacle()`` is then
+        /// `busy` if the proxy has not answered for 10 s, because another client receives its advertisements, and
+        /// `failed` if its scanner has failed, or has not started within that time. Both are tried again after 10, 30,
+        /// 60, 60, … seconds.
+        ///
+        /// Throws `notSupported` if a passive scan is requested of a proxy that does not report its mode.
         public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
             try checkReady()
             if info.features.contains(.scannerState) {
@@ -36,13 +40,13 @@
             self.filter = filter
             guard !wasScanning else { return }
             let outcome = Outcome<Void>()
-            subscription = (outcome, 0)
+            (scanStart, scanFault) = (outcome, nil)
             do throws(BLEError) {
                 try setSubscription(true)
                 try await outcome.wait()
             } catch {
                 self.filter = nil
-                subscription = nil
+                (scanStart, scanFault) = (nil, nil)
                 try? setSubscription(false)
                 throw error
             }
@@ -52,22 +56,36 @@
         public func stopDiscovery() async throws(BLEError) {
             guard filter != nil else { return }
             filter = nil
+            scanFault = nil
             try setSubscription(false)
         }
 
-        /// The number of unanswered subscriptions after which the proxy counts as in use by another client.
-        private static let maximumMisses = 3
+        /// Why the proxy does not scan for this central. Nil if it does, or was not asked to.
+        public func scanObstacle() -> BLEError? { scanFault }
 
-        func subscriptionUnanswered() {
-            guard var waiting = subscription else { return }
-            waiting.misses += 1
-            subscription = waiting
-            guard waiting.misses >= Self.maximumMisses else { return }
-            waiting.outcome.deliver(
-                .failure(
-                    BLEError(
-                        .busy, "another client receives the proxy's advertisements",
-                        remedy: "Disconnect the other client, or restart the proxy.")))
+        static let isUsedByAnother = BLEError(
+            .busy, "another client receives the proxy's advertisements",
+            remedy: "Disconnect the other client, or restart the proxy.")
+        private static let hasFailed = BLEError(
+            .failed, "the proxy's scanner does not run", isRetryable: true, remedy: "Restart the proxy if it stays so.")
+
+        /// Records whether the proxy scans, and why not.
+        func scanChanged(_ fault: BLEError?) {
+            guard filter != nil else { return }
+            let isNew = fault?.code != scanFault?.code
+            scanFault = fault
+            scanStart?.deliver(.success(()))
+            scanStart = nil
+            guard isNew else { return }
+            logger.info("the proxy's scanner", metadata: ["fault": "\(fault.map { "\($0)" } ?? "none")"])
+            report(.radioChanged)
+        }
+
+        func scannerFailed(_ isTriedAgain: Bool) {
+            guard let filter else { return }
+            // A scanner that is given a mode starts again.
+            if isTriedAgain { send(.setScannerMode(filter.isPassive ? .passive : .active)) }
+            scanChanged(Self.hasFailed)
         }
 
         func receive(_ raw: RawAdvertisement) {

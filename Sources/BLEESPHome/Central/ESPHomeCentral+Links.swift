@@ -22,6 +22,34 @@
             return (address, link)
         }
 
+        /// The number of further links that the proxy can make. A slot is free when the proxy says so, which is later
+        /// than the end of its link. None if the proxy only receives advertisements; nil if it does not say so.
+        public func freeSlots() -> Int? {
+            guard state == .poweredOn else { return nil }
+            guard info.features.contains(.connections) else { return 0 }
+            guard let slots else { return nil }
+            var free = Int(slots.free)
+            // The proxy may not have heard of the last requests yet. Some do not list what they have allocated.
+            if slots.allocated.count + free == slots.limit {
+                free -= links.count { ($1.isUp || $1.isConnecting) && !slots.allocated.contains($0) }
+            }
+            return max(0, free)
+        }
+
+        /// Reports the number of free slots if it has changed.
+        func reportSlots() {
+            let free = freeSlots()
+            guard free != reportedSlots else { return }
+            reportedSlots = free
+            report(.radioChanged)
+        }
+
+        /// Ends the connection to the proxy with its links, and connects again, with pauses that grow. Returns at once.
+        public func restart() async throws(BLEError) {
+            try checkReady()
+            lose(.restarted)
+        }
+
         /// Has the proxy connect. Throws `busy` if all of its connections are in use.
         public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
             try checkReady()
@@ -40,6 +68,7 @@
             let outcome = Outcome<Void>()
             links[address] = ProxyLink(state: .connecting(outcome))
             send(.request(.connectWithoutCache, address: address, addressType: type))
+            reportSlots()
             do throws(BLEError) {
                 try await outcome.wait()
             } catch {
@@ -104,6 +133,7 @@
         private var reportsSlots: Bool { slots != nil }
 
         func linkChanged(_ address: UInt64, isConnected: Bool, mtu: UInt32, _ number: Int32) {
+            defer { reportSlots() }
             guard let link = links[address] else {
                 // The proxy has a link that nothing here knows of, such as that of an attempt that counts as failed.
                 if isConnected { send(.request(.disconnect, address: address, addressType: nil)) }
@@ -133,6 +163,7 @@
         private func holdsSlot(_ address: UInt64) -> Bool { slots?.allocated.contains(address) == true }
 
         func slotsChanged(_ slots: ProxySlots) {
+            defer { reportSlots() }
             for (address, link) in links {
                 guard case .ending = link.state, !slots.allocated.contains(address) else { continue }
                 removeEnding(address)

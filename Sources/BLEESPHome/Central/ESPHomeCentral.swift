@@ -29,7 +29,7 @@
     /// with pauses that grow. A proxy has no way to pair with numbers, for L2CAP channels, or to measure the signal
     /// strength of a link, and does not report whether a peripheral accepts connections.
     public actor ESPHomeCentral: CentralBackend {
-        package nonisolated let loop = EventLoop(name: "esphome")
+        package nonisolated let loop: EventLoop
         private nonisolated let tasks: LoopTaskExecutor
         /// The executor of the connection's loop.
         public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -63,8 +63,12 @@
         // The parts of the extensions.
         var heard = HeardPeripherals()
         var filter: DiscoveryFilter?
-        /// Delivered when the proxy confirms the subscription to advertisements.
-        var subscription: (outcome: Outcome<Void>, misses: Int)?
+        /// Delivered when the proxy scans, or it is known why it does not.
+        var scanStart: Outcome<Void>?
+        /// Why the proxy does not scan for this central although it was asked to. Nil if it does.
+        var scanFault: BLEError?
+        /// The number of free slots that was reported last.
+        var reportedSlots: Int?
         var scannerMode: ScannerMode?
         var links: [UInt64: ProxyLink] = [:]
         var requests = ProxyRequests()
@@ -72,11 +76,14 @@
 
         /// - Parameters:
         ///   - name: the proxy's name, which is the adapter's id.
+        ///   - loop: the thread, which may be that of another radio; nil for one of its own.
         ///   - connector: opens a stream to the proxy. It runs on the loop's thread.
         package init(
-            name: String, key: EncryptionKey?,
+            name: String, key: EncryptionKey?, loop: EventLoop? = nil,
             connector: @escaping @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor
         ) {
+            let loop = loop ?? EventLoop(name: "esphome")
+            self.loop = loop
             (self.name, self.key, self.connector) = (name, key, connector)
             tasks = LoopTaskExecutor(loop)
         }
@@ -137,7 +144,7 @@
             return [
                 Adapter(
                     id: name, address: address, name: info.friendlyName.isEmpty ? info.name : info.friendlyName,
-                    isPowered: state == .poweredOn, isDiscovering: filter != nil, isInUse: true)
+                    isPowered: state == .poweredOn, isDiscovering: filter != nil && scanFault == nil, isInUse: true)
             ]
         }
 
@@ -256,7 +263,7 @@
         }
 
         /// Ends a connection that has failed, and connects again if it was in use.
-        private func lose(_ failure: ProxySession.Failure) {
+        func lose(_ failure: ProxySession.Failure) {
             guard session != nil else { return }
             let wasReady = session?.isReady == true
             let error = BLEError(failure, wasReady: wasReady)
@@ -268,7 +275,7 @@
                 greeting?.deliver(.failure(error))
                 return
             }
-            slots = nil
+            (slots, reportedSlots) = (nil, nil)
             scannerMode = nil
             failAll(error)
             state = .resetting
@@ -279,8 +286,8 @@
 
         private func failAll(_ error: BLEError) {
             filter = nil
-            subscription?.outcome.deliver(.failure(error))
-            subscription = nil
+            scanStart?.deliver(.failure(error))
+            (scanStart, scanFault) = (nil, nil)
             deliveries = [:]
             let ended = links
             links = [:]
@@ -322,10 +329,9 @@
             case .ready(let info):
                 self.info = info
                 greeting?.deliver(.success(()))
-            case .subscribed:
-                subscription?.outcome.deliver(.success(()))
-                subscription = nil
-            case .subscriptionUnanswered: subscriptionUnanswered()
+            case .subscribed: scanChanged(nil)
+            case .subscriptionUnanswered: scanChanged(Self.isUsedByAnother)
+            case .scannerFailed(let isTriedAgain): scannerFailed(isTriedAgain)
             case .received(let message): handle(message)
             }
         }
@@ -352,11 +358,7 @@
             case .servicesDone(let address): servicesDone(address)
             case .paired(let address, let isPaired, let number): pairingEnded(address, isPaired, number)
             case .unpaired(let address, let isUnpaired, let number): unpairingEnded(address, isUnpaired, number)
-            case .scannerState(let scannerState, _, let configured):
-                scannerMode = configured
-                if scannerState == .failed, filter != nil {
-                    logger.info("the proxy's scanner failed")
-                }
+            case .scannerState(_, _, let configured): scannerMode = configured
             default: break
             }
         }

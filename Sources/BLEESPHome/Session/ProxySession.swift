@@ -5,10 +5,15 @@ package struct ProxySession: ~Copyable {
     package enum Event: Hashable, Sendable {
         /// The proxy has said what it is. Messages can be sent.
         case ready(ProxyInfo)
-        /// The advertisements arrive at this client.
+        /// The advertisements arrive at this client: the proxy scans for it.
         case subscribed
         /// The proxy does not confirm the subscription, probably because it has another subscriber. It is repeated.
         case subscriptionUnanswered
+        /// The proxy's scanner has failed, or does not start.
+        ///
+        /// - Parameter isTriedAgain: whether the subscription is made again now. The mode of the scanner is to be set
+        ///   again as well, which restarts it.
+        case scannerFailed(isTriedAgain: Bool)
         case received(ProxyMessage)
     }
 
@@ -23,12 +28,15 @@ package struct ProxySession: ~Copyable {
         case late
         /// Nothing was received for 90 s.
         case silent
+        /// This side has ended the session to begin another.
+        case restarted
     }
 
     private static let greetingLimit = Duration.seconds(60)
     private static let pingInterval = Duration.seconds(20)
     private static let silenceLimit = Duration.seconds(90)
-    /// The pauses before a subscription is repeated. The last one is used again and again.
+    /// The pauses before a subscription is repeated, or a scanner that does not run is started again. The last one is
+    /// used again and again.
     private static let subscriptionPauses = [Duration.seconds(10), .seconds(30), .seconds(60)]
 
     private enum Greeting {
@@ -40,9 +48,13 @@ package struct ProxySession: ~Copyable {
 
     private enum Subscription {
         case none
-        case waiting(until: Duration, attempts: Int)
-        case confirmed
+        /// The scanner does not run. Whether the proxy has answered, with another state.
+        case waiting(until: Duration, attempts: Int, isAnswered: Bool)
+        case running(since: Duration, attempts: Int)
     }
+
+    /// How long a scanner has run whose failures before do not count any longer.
+    private static let stability = Duration.seconds(60)
 
     private var channel: MessageChannel
     private var greeting = Greeting.handshake
@@ -120,9 +132,7 @@ package struct ProxySession: ~Copyable {
             greeting = .complete
             if info.features.contains(.connections) { try send(.subscribeSlots) }
             return .ready(info)
-        case (.scannerState, .complete):
-            if case .waiting = subscription { return confirm() }
-            return .received(message)
+        case (.scannerState(let state, _, _), .complete): return scannerChanged(to: state, now) ?? .received(message)
         case (_, .complete): return .received(message)
         default: break
         }
@@ -137,14 +147,32 @@ package struct ProxySession: ~Copyable {
     package mutating func subscribe(now: Duration) throws(Failure) -> Event? {
         guard case .none = subscription else { return nil }
         try send(.subscribeAdvertisements(flags: 1))
-        guard info.features.contains(.scannerState) else { return confirm() }
-        subscription = .waiting(until: now + Self.subscriptionPauses[0], attempts: 1)
+        guard info.features.contains(.scannerState) else {
+            subscription = .running(since: now, attempts: 1)
+            return .subscribed
+        }
+        subscription = .waiting(until: now + Self.pause(after: 0), attempts: 1, isAnswered: false)
         return nil
     }
 
-    private mutating func confirm() -> Event {
-        subscription = .confirmed
-        return .subscribed
+    private static func pause(after attempts: Int) -> Duration {
+        subscriptionPauses[min(attempts, subscriptionPauses.count - 1)]
+    }
+
+    private mutating func scannerChanged(to state: ScannerState, _ now: Duration) -> Event? {
+        let (until, attempts): (Duration, Int)
+        switch (subscription, state) {
+        case (.none, _), (.running, .running): return nil
+        case (.waiting(_, let attempts, _), .running):
+            subscription = .running(since: now, attempts: attempts)
+            return .subscribed
+        case (.waiting(let former, let count, _), _): (until, attempts) = (former, count)
+        case (.running(let since, let count), _):
+            let failures = now - since >= Self.stability ? 0 : count
+            (until, attempts) = (now + Self.pause(after: failures), failures + 1)
+        }
+        subscription = .waiting(until: until, attempts: attempts, isAnswered: true)
+        return state == .failed ? .scannerFailed(isTriedAgain: false) : nil
     }
 
     /// Ends the subscription. Does nothing if there is none.
@@ -164,7 +192,7 @@ package struct ProxySession: ~Copyable {
         } else {
             alarm = min(alarm, max(lastReceived, lastPing) + Self.pingInterval)
         }
-        if case .waiting(let until, _) = subscription { alarm = min(alarm, until) }
+        if case .waiting(let until, _, _) = subscription { alarm = min(alarm, until) }
         return alarm
     }
 
@@ -179,10 +207,11 @@ package struct ProxySession: ~Copyable {
             lastPing = now
             try send(.ping)
         }
-        guard case .waiting(let until, let attempts) = subscription, now >= until else { return nil }
-        let pause = Self.subscriptionPauses[min(attempts, Self.subscriptionPauses.count - 1)]
-        subscription = .waiting(until: now + pause, attempts: attempts + 1)
+        guard case .waiting(let until, let attempts, let isAnswered) = subscription, now >= until else { return nil }
+        subscription = .waiting(until: now + Self.pause(after: attempts), attempts: attempts + 1, isAnswered: false)
+        // A proxy refuses a second subscription of the same client.
+        if isAnswered { try send(.unsubscribeAdvertisements) }
         try send(.subscribeAdvertisements(flags: 1))
-        return .subscriptionUnanswered
+        return isAnswered ? .scannerFailed(isTriedAgain: true) : .subscriptionUnanswered
     }
 }

@@ -14,7 +14,7 @@ extension FakeBlueZ {
         case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
         case .servicesChanged(let id): Task.immediate { await self.servicesChanged(id) }
         case .peripheralRemoved(let id): forget(id)
-        case .adapterStateChanged, .scanEnded, .notificationsEnded, .stackLost: break
+        case .adapterStateChanged, .scanEnded, .notificationsEnded, .radioChanged, .stackLost: break
         }
     }
 

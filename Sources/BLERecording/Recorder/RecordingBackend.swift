@@ -50,7 +50,7 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
             try await base.start(
                 CentralContext(
                     handleEvent: { event in
-                        recorder.event(RecordedEntry(event))
+                        if let entry = RecordedEntry(event) { recorder.event(entry) }
                         context.handleEvent(event)
                     }, logger: context.logger, clock: context.clock, pairing: context.pairing))
         }
@@ -77,6 +77,12 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
 
     /// Those of the recorded backend. They are not recorded.
     public func freeSlots() -> Int? { base.assumeIsolated { $0.freeSlots() } }
+
+    /// That of the recorded backend. It is not recorded.
+    public func scanObstacle() -> BLEError? { base.assumeIsolated { $0.scanObstacle() } }
+
+    /// Passes the call on. It is not recorded.
+    public func restart() async throws(BLEError) { try await base.restart() }
 
     /// Records the call and passes it on.
     public func adapters() async throws(BLEError) -> [Adapter] {
@@ -293,8 +299,10 @@ extension RecordedEntry {
         }
     }
 
-    fileprivate init(_ event: CentralBackendEvent) {
+    /// Nil for an event that is not recorded.
+    fileprivate init?(_ event: CentralBackendEvent) {
         switch event {
+        case .radioChanged: return nil
         case .adapterStateChanged(let state): self.init(.adapterState, text: state.rawValue)
         case .advertisementReceived(let id, let advertisement):
             self.init(.advertisement, peripheral: id)

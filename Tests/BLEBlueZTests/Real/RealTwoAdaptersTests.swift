@@ -2,6 +2,7 @@ import BLE
 import BLEBackendTesting
 import BLEBlueZ
 import BLEFirmware
+import BLEProfiles
 import BLETestSupport
 import BLETransfers
 import BlueZTestSupport
@@ -70,6 +71,36 @@ struct RealTwoAdaptersTests {
         }
         await central.shutDown()
         await host.shutDown()
+    }
+
+    // MARK: Two radios of one central
+
+    @Test func `a maintained link goes on over the other adapter when its own is unplugged`() async throws {
+        try await peer.reset()
+        try await plugSecond()
+        let central = try await Central(radios: [.bluez(adapter: "hci0"), .bluez(adapter: "hci1")])
+        let strap = try await central.first(matching: .service(.heartRate), timeout: HangLimit.step).peripheral
+        let scan = Task { for try await _ in central.discoveries() {} }
+        await until { await strap.radioPaths.filter { $0.age != nil }.count == 2 }
+        try await strap.setRadios(["hci1"])
+        try await strap.setConnectionPolicy(.maintained())
+        var values = try await strap.notifications(EchoStrap.output).makeAsyncIterator()
+        try await peer.until(subscribers: 1)
+        try await peer.notify([1])
+        #expect(try await values.next() == [1])
+        #expect(await strap.radio == "hci1")
+        try await strap.setRadios(nil)
+        try await peer.tell("second off")
+        await until { await strap.radio == "hci0" }
+        #expect(await central.adapterState == .poweredOn)
+        #expect(await central.radios.map(\.state).first == .poweredOn)
+        try await peer.until(subscribers: 1)
+        try await peer.notify([2])
+        #expect(try await values.next() == [2])
+        scan.cancel()
+        try await strap.setConnectionPolicy(.manual)
+        try await strap.disconnect()
+        await central.shutDown()
     }
 
     // MARK: A firmware update from one adapter to the other

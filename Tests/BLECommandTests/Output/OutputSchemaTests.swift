@@ -30,7 +30,7 @@ struct OutputSchemaTests {
 
     @Test(
         arguments: [
-            ("adapters", ["adapters"]),
+            ("adapters", ["adapters"]), ("radios --duration 1", ["radio", "path"]),
             ("inspect Simulated_Strap --values --guess", ["inspect"]), ("inspect Simulated_Lamp", ["inspect"]),
             ("inspect Simulated_Ear --values", ["inspect"]), ("read Simulated_Strap heart-rate-control-point", []),
             ("read Simulated_Strap battery-level", ["read"]), ("read Simulated_Lamp ff01 --guess", ["read"]),

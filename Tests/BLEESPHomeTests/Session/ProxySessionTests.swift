@@ -160,6 +160,71 @@ import Testing
         #expect(try pair.received() == [.subscribeAdvertisements(flags: 1)])
     }
 
+    private func state(_ state: ScannerState) -> ProxyMessage {
+        .scannerState(state, mode: .active, configured: .active)
+    }
+
+    @Test func `a subscription is confirmed by a scanner that runs, not by one that starts`() throws {
+        var pair = Pair()
+        try pair.begin()
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        #expect(try pair.send(state(.starting)) == [.received(state(.starting))])
+        #expect(alarm(pair.session) == .seconds(10))
+        #expect(try pair.send(state(.running), now: .seconds(2)) == [.subscribed])
+    }
+
+    @Test func `a scanner that has not started within 10 s is told, and subscribed to anew`() throws {
+        var pair = Pair()
+        try pair.begin()
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        _ = try pair.received()
+        #expect(try pair.send(state(.starting)) == [.received(state(.starting))])
+        #expect(try pair.session.alarm(now: .seconds(10)) == .scannerFailed(isTriedAgain: true))
+        #expect(try pair.received() == [.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)])
+        // Another client was faster.
+        _ = try pair.send(.pingAnswer, now: .seconds(39))
+        #expect(try pair.session.alarm(now: .seconds(40)) == .subscriptionUnanswered)
+    }
+
+    @Test func `a scanner that fails is told, and started again with growing pauses until it has run for 60 s`() throws
+    {
+        var pair = Pair()
+        try pair.begin()
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        #expect(try pair.send(state(.running)) == [.subscribed])
+        _ = try pair.received()
+        var now = Duration.zero
+        for pause in [30, 60, 60] {
+            #expect(try pair.send(state(.failed), now: now) == [.scannerFailed(isTriedAgain: false)])
+            for _ in 0..<(pause / 10 - 1) {
+                now += .seconds(10)
+                _ = try pair.send(.pingAnswer, now: now)
+                #expect(try pair.session.alarm(now: now) == nil)
+            }
+            now += .seconds(10)
+            #expect(try pair.received() == [])
+            #expect(try pair.session.alarm(now: now) == .scannerFailed(isTriedAgain: true))
+            #expect(try pair.received() == [.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)])
+            #expect(try pair.send(state(.running), now: now) == [.subscribed])
+        }
+        now += .seconds(60)
+        #expect(try pair.send(state(.failed), now: now) == [.scannerFailed(isTriedAgain: false)])
+        #expect(try pair.session.alarm(now: now + .seconds(9)) == nil)
+        #expect(try pair.session.alarm(now: now + .seconds(10)) == .scannerFailed(isTriedAgain: true))
+    }
+
+    @Test func `a scanner that pauses between two windows has not failed`() throws {
+        var pair = Pair()
+        try pair.begin()
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        #expect(try pair.send(state(.running)) == [.subscribed])
+        for stop in [ScannerState.stopping, .stopped, .idle, .starting] {
+            #expect(try pair.send(state(stop), now: .seconds(70)) == [.received(state(stop))])
+        }
+        #expect(try pair.send(state(.running), now: .seconds(71)) == [.subscribed])
+        #expect(alarm(pair.session) == .seconds(91))
+    }
+
     @Test func `a proxy that does not report its scanner does not confirm`() throws {
         var pair = Pair(features: [.rawAdvertisements])
         try pair.begin()

@@ -106,4 +106,52 @@ import Testing
         #expect(tracker.removed(strap) == false)
         #expect(tracker.record(strap, advertisement, now: .zero) == .found)
     }
+
+    // MARK: Learned intervals
+
+    private func learning() -> DiscoveryTracker {
+        DiscoveryTracker(criteria: .any, duplicates: false, staleAfter: .seconds(120), learnsIntervals: true)
+    }
+
+    private func lost(_ tracker: inout DiscoveryTracker, at second: Int) -> [Peripheral.ID] {
+        tracker.removeStale(now: .seconds(second)) { _ in false }
+    }
+
+    @Test func `a peripheral is lost after one and a half of its longest gap and 2 s`() {
+        var tracker = learning()
+        for second in [0, 1, 11, 12] { _ = tracker.record(strap, advertisement, now: .seconds(second)) }
+        for second in [0, 60] { _ = tracker.record(lamp, advertisement, now: .seconds(second)) }
+        // 12 + 1.5 × 10 + 2
+        #expect(lost(&tracker, at: 28) == [])
+        #expect(lost(&tracker, at: 29) == [strap])
+        // 60 + 1.5 × 60 + 2
+        #expect(lost(&tracker, at: 151) == [])
+        #expect(lost(&tracker, at: 152) == [lamp])
+    }
+
+    @Test func `before the second advertisement, the given time counts`() {
+        var tracker = learning()
+        _ = tracker.record(strap, advertisement, now: .zero)
+        #expect(lost(&tracker, at: 119) == [])
+        #expect(lost(&tracker, at: 120) == [strap])
+    }
+
+    @Test func `the last gaps count, and none in which the scan has waited`() {
+        var tracker = learning()
+        var second = 0
+        func hear(after gap: Int) {
+            second += gap
+            _ = tracker.record(strap, advertisement, now: .seconds(second))
+        }
+        hear(after: 0)
+        hear(after: 100)
+        for _ in 0..<32 { hear(after: 1) }
+        // Without the gap of 100 s: 1.5 × 1 + 2.
+        #expect(tracker.removeStale(now: .seconds(second + 3)) { _ in false } == [])
+        tracker.interrupt()
+        hear(after: 500)
+        hear(after: 1)
+        #expect(lost(&tracker, at: second + 3) == [])
+        #expect(lost(&tracker, at: second + 4) == [strap])
+    }
 }

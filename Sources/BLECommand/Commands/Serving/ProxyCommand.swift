@@ -25,10 +25,6 @@ import BLE
         @OptionGroup var options: CommonOptions
 
         @Option(
-            help: ArgumentHelp("An adapter; repeatable, for a proxy with several radios.", valueName: "hciN"))
-        var radio: [String] = []
-
-        @Option(
             help: ArgumentHelp(
                 "The name in the network: lowercase letters, digits and hyphens. By default, that of this machine.",
                 valueName: "text"))
@@ -72,12 +68,6 @@ import BLE
             if let name, !Self.isName(name) {
                 throw ValidationError("--name has 1 to 31 lowercase letters, digits and hyphens.")
             }
-            guard !radio.isEmpty else { return }
-            guard options.adapter == nil else { throw ValidationError("Give --radio or --adapter.") }
-            guard Set(radio).count == radio.count else { throw ValidationError("A --radio is given twice.") }
-            guard radio.count == 1 || (options.replay == nil && options.record == nil) else {
-                throw ValidationError("--record and --replay are for one radio.")
-            }
         }
 
         static func isName(_ text: String) -> Bool { text.wholeMatch(of: /[a-z0-9-]{1,31}/) != nil }
@@ -103,11 +93,11 @@ import BLE
                 throw ExitCode(ExitStatus.status(of: error.code))
             }
             let (name, host) = (name ?? Self.machineName, host ?? (key == nil ? "127.0.0.1" : "0.0.0.0"))
-            let (clients, links, port, radio, options) = (clients, links, port, radio, options)
+            let (clients, links, port, options) = (clients, links, port, options)
             let isAnnounced = !noAnnounce && !host.hasPrefix("127.") && host != "::1"
-            try await Session.run(options, outage: .isWaitedFor, radios: radio) { central, output in
+            try await Session.run(options, outage: .isWaitedFor) { central, output in
                 let adapters = try await central.adapters()
-                let chosen = radio.first ?? options.adapter
+                let chosen = options.radio.first?.name ?? options.adapter
                 let adapter = adapters.first { $0.id == chosen } ?? adapters.first(where: \.isInUse) ?? adapters.first
                 guard let address = adapter?.address else { throw BLEError(.adapterNotFound, "there is no adapter") }
                 let configuration = ProxyServer.Configuration(

@@ -1,0 +1,168 @@
+internal import Logging
+internal import Waiting
+
+/// Radios that hear nothing, and what is told of all.
+extension RadiosBackend {
+    // MARK: What is told
+
+    /// The events of the radios from now on.
+    func events(_ left: @escaping @Sendable (_ token: Int) -> Void) -> BoundedStream<RadioEvent> {
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        return observers.add(capacity: Self.eventCapacity, left)
+    }
+
+    /// The maximum number of unread events of a reader.
+    private static let eventCapacity = 64
+
+    func removeObserver(_ token: Int) { observers.remove(token) }
+
+    /// The states of the radios, in order.
+    var statuses: [RadioStatus] {
+        members.indices.map { radio in
+            let member = members[radio]
+            return RadioStatus(
+                name: member.name, state: member.state ?? .unavailable,
+                isScanning: member.filter != nil && member.scanObstacle == nil, scanObstacle: member.scanObstacle,
+                isSilent: watchdog.isSilent(radio), age: watchdog.age(of: radio, now: elapsed()),
+                freeSlots: member.isOn ? member.slots : nil)
+        }
+    }
+
+    /// Why no radio receives anything, although the central scans. Nil if one does.
+    package func scanObstacle() -> BLEError? {
+        let scanning = members.filter { $0.filter != nil }
+        guard scanning.allSatisfy({ $0.scanObstacle != nil }) else { return nil }
+        return scanning.first?.scanObstacle
+    }
+
+    /// Asks a radio for what it does not report with its events, and tells what has changed.
+    func refresh(_ radio: Int) {
+        let slots = freeSlots(of: radio)
+        let obstacle = members[radio].backend.assumeIsolated { $0.scanObstacle() }
+        let name = names[radio]
+        if slots != members[radio].slots {
+            members[radio].slots = slots
+            observers.yield(.slotsChanged(radio: name, free: slots))
+            // An attempt may wait for a slot.
+            endWaits()
+        }
+        let former = members[radio].scanObstacle
+        members[radio].scanObstacle = obstacle
+        if obstacle?.code != former?.code {
+            if let obstacle {
+                // It tries again by itself.
+                endWatch(of: radio)
+                observers.yield(.scanFailed(radio: name, obstacle))
+            } else if let filter = members[radio].filter {
+                scanBegan(on: radio, filter)
+                observers.yield(.healed(radio: name))
+            }
+        }
+        report(.radioChanged)
+    }
+
+    // MARK: The watchdog
+
+    /// Records that a radio scans. A radio is watched while it scans for everything: of particular services, it may
+    /// hear nothing although it is well. One that says why it hears nothing is not watched either.
+    func scanBegan(on radio: Int, _ filter: DiscoveryFilter) {
+        guard members[radio].scanObstacle == nil, filter.services.isEmpty, filter.manufacturers.isEmpty,
+            filter.minimumRSSI == nil, filter.transport != .classic
+        else { return endWatch(of: radio) }
+        watchdog.scanBegan(on: radio, now: elapsed())
+        watch()
+    }
+
+    /// Records that a radio does not scan any longer.
+    func scanEnded(on radio: Int) {
+        members[radio].scanObstacle = nil
+        endWatch(of: radio)
+    }
+
+    private func endWatch(of radio: Int) {
+        watchdog.scanEnded(on: radio)
+        guard watchdog.nextCheck == nil else { return }
+        watching?.cancel()
+        watching = nil
+    }
+
+    private func watch() {
+        guard watching == nil, members.count > 1, !isShutDown else { return }
+        // Several steps: each asks anew what the watchdog knows.
+        watching = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
+            while let pause = await self?.untilCheck() {
+                guard (try? await clock.sleep(for: pause)) != nil else { return }
+                await self?.check()
+            }
+        }
+    }
+
+    /// The time until the radios are to be looked after, at least 1 s. Nil if the task has ended.
+    private func untilCheck() -> Duration? {
+        guard !Task.isCancelled, let next = watchdog.nextCheck else { return nil }
+        return max(next - elapsed(), .seconds(1))
+    }
+
+    private func check() {
+        guard !Task.isCancelled else { return }
+        for action in watchdog.check(now: elapsed(), hasLinks: { choice.hasLinks(on: $0) }) {
+            switch action {
+            case .tell(let radio, let silence):
+                logger.info("radio silent", metadata: ["radio": "\(names[radio])", "for": "\(silence)"])
+                observers.yield(.silent(radio: names[radio], for: silence))
+            case .restart(let radio, let part): restart(radio, part)
+            }
+        }
+    }
+
+    private func restart(_ radio: Int, _ part: Radio.Restart) {
+        // What is being started already is not restarted as well.
+        guard members[radio].recovery == nil, members[radio].isOn, !isShutDown else { return }
+        logger.info("restarting radio", metadata: ["radio": "\(names[radio])", "part": "\(part)"])
+        observers.yield(.restarting(radio: names[radio], part))
+        // Several steps: each asks anew for the radio's state, and `recovery` keeps other tasks away.
+        members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
+            await self?.restartOnce(radio, part)
+            var pauses = Self.pauses.pauses
+            while let self, await isLeftOff(radio) {
+                guard await pauses.wait(clock) else { break }
+                await powerOn(radio)
+            }
+            await self?.restarted(radio)
+        }
+    }
+
+    private func restartOnce(_ radio: Int, _ part: Radio.Restart) async {
+        do throws(BLEError) {
+            switch part {
+            case .scan: try await stopDiscovery(on: radio)
+            case .radio:
+                members[radio].isRestarting = true
+                try await members[radio].backend.restart()
+            }
+        } catch {
+            logger.debug("restart failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            // It is started again, whether or not it has been stopped.
+            members[radio].filter = nil
+        }
+    }
+
+    /// Whether the restart has powered a radio off, and not on again.
+    private func isLeftOff(_ radio: Int) -> Bool {
+        members[radio].isRestarting && members[radio].state == .poweredOff && !isShutDown
+    }
+
+    private func powerOn(_ radio: Int) async {
+        do throws(BLEError) {
+            try await members[radio].backend.setPowered(true, adapter: nil)
+        } catch {
+            logger.debug("not powered on", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            if [.notSupported, .unauthorized, .blocked].contains(error.code) { members[radio].isRestarting = false }
+        }
+    }
+
+    private func restarted(_ radio: Int) {
+        (members[radio].isRestarting, members[radio].recovery) = (false, nil)
+        recover(radio)
+    }
+}

@@ -1,0 +1,61 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import BLEFakeBlueZ
+import BlueZTestSupport
+import Foundation
+import Testing
+
+@Suite(.startsProcesses, .hangLimit)
+struct RadiosCommandTests {
+    private func simulated(_ arguments: String...) -> Tool {
+        Tool(["radios"] + arguments + ["--backend", "simulated", "--duration", "1"])
+    }
+
+    @Test func `radios and what each hears are shown, as text and as JSON`() async throws {
+        let text = try await simulated().run()
+        #expect(text.status == 0, "\(text.errors)")
+        #expect(text.output.contains("hci0   poweredOn    yes"))
+        #expect(text.output.contains("hci1   poweredOn    yes"))
+        #expect(text.output.contains("Simulated Strap"))
+        let result = try await simulated("--radio", "hci0", "--radio", "hci1", "--radio", "hci7", "--json").run()
+        let objects = try result.objects
+        let radios = objects.filter { $0["kind"] as? String == "radio" }
+        #expect(radios.map { $0["radio"] as? String } == ["hci0", "hci1", "hci7"])
+        #expect(radios.allSatisfy { $0["state"] as? String == "poweredOn" && $0["isScanning"] as? Bool == true })
+        let paths = objects.filter { $0["kind"] as? String == "path" && $0["name"] as? String == "Simulated Strap" }
+        #expect(paths.map { $0["rank"] as? Int } == [1, 2, 3])
+        #expect(Set(paths.compactMap { $0["radio"] as? String }) == ["hci0", "hci1", "hci7"])
+        #expect(paths.allSatisfy { $0["rssi"] is Int && $0["ageSeconds"] is Double && $0["obstacle"] is NSNull })
+    }
+
+    @Test func `without radios, all adapters of bluetoothd are used, and one alone, too`() async throws {
+        let world = try await BlueZWorld(minorVersion: 82)
+        let battery = await world.radio.add(.battery())
+        let one = try await world.ble("radios", battery.id.rawValue, "--duration", "1", "--json").run()
+        #expect(try one.objects.compactMap { $0["radio"] as? String } == ["hci0", "hci0"], "\(one.errors)")
+        await world.daemon.addAdapter("hci1")
+        let two = try await world.ble("radios", battery.id.rawValue, "--duration", "1", "--json").run()
+        #expect(try two.objects.count == 4)
+        #expect(try Set(two.objects.compactMap { $0["radio"] as? String }) == ["hci0", "hci1"])
+    }
+
+    @Test(
+        arguments: [
+            (["--radio", "hci0", "--adapter", "hci0"], 64), (["--radio", "hci0", "--radio", "hci0"], 64),
+            (["--record", "/tmp/x"], 64), (["--radio", "esphome://127.0.0.1:1?key-file=/does/not/exist"], 64),
+            (["nonsense"], 64), (["--duration", "0"], 64),
+        ] as [([String], Int32)])
+    func `what cannot be is refused`(_ arguments: [String], _ status: Int32) async throws {
+        let result = try await Tool(["radios"] + arguments + ["--backend", "simulated"]).run()
+        #expect(result.status == status, "\(result.errors)")
+    }
+
+    @Test func `other commands use several radios, and a host does not`() async throws {
+        let arguments = ["--radio", "hci0", "--radio", "hci1", "--backend", "simulated"]
+        let read = try await Tool(["read", "Simulated Strap", "battery-level"] + arguments).run()
+        #expect(read.status == 0, "\(read.errors)")
+        #expect(read.output.contains("90 %"))
+        #expect(try await Tool(["advertise", "--name", "x"] + arguments).run().status == 64)
+    }
+}
