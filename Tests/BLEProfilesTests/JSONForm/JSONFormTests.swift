@@ -111,8 +111,10 @@ import Testing
         let world = try await SimulatedWorld()
         let peripheral = world.central.peripheral("strap")
         try Example("peripheral", peripheral).check(Self.schema(), world.central)
-        try Example("discovery", Discovery(peripheral: peripheral, advertisement: Self.advertisement))
-            .check(Self.schema(), world.central)
+        try Example(
+            "discovery", Discovery(peripheral: peripheral, advertisement: Self.advertisement),
+            Discovery(peripheral: peripheral, advertisement: Advertisement(), identity: "watch")
+        ).check(Self.schema(), world.central)
         let error = BLEError(
             .attributeError, "no", attError: .unlikelyError, stackErrorName: "org.bluez.Error.Failed",
             peripheral: "strap", service: Self.uuid, characteristic: Self.uuid, missingUUIDs: [Self.uuid],
