@@ -29,8 +29,7 @@ let package = Package(
         .trait(
             name: "BTHomeEncryption",
             description: """
-                Encrypted BTHome reports, in BLEBTHome, and resolvable private addresses, in BLEBeacons. Builds \
-                swift-crypto's CryptoExtras.
+                Encrypted BTHome reports, in BLEBTHome. Builds swift-crypto's CryptoExtras.
                 """),
         .trait(
             name: "DeviceCommands",
@@ -78,8 +77,8 @@ let package = Package(
         .module("BLEAssignedNumbers", ["BLE"]),
         // Definitions of peripherals and vendors as JSON.
         .module("BLEDefinitions", ["BLE", "BLEAssignedNumbers"]),
-        // Formats of advertising data: iBeacon, Eddystone, RuuviTag. The keys of private addresses.
-        .module("BLEBeacons", ["BLE"] + .blockCipher),
+        // Formats of advertising data: iBeacon, Eddystone, RuuviTag, trackers.
+        .module("BLEBeacons", ["BLE"]),
         // BTHome v2, a format of advertising data.
         .module("BLEBTHome", ["BLE"] + .blockCipher),
         // Protocols of one's own: messages, their encryption, transactions and devices.
@@ -402,7 +401,7 @@ extension [Target.Dependency] {
         }
     }
 
-    /// AES-CCM, and the hash in a private address, are made of the block cipher in CryptoExtras.
+    /// AES-CCM is made of the block cipher in CryptoExtras.
     static var blockCipher: Self {
         ["Crypto", "CryptoExtras"].map {
             .product(name: $0, package: "swift-crypto", condition: .when(traits: ["BTHomeEncryption"]))

@@ -44,7 +44,7 @@ struct AdvertisementFormatsTests {
     }
 
     @Test func `a format that occurs again is tried once`() {
-        #expect(formats.formats.count == 5)
+        #expect(formats.formats.count == 7)
         #expect(formats.formats.last?.description == AdvertisementFormat.Description("Door"))
     }
 

@@ -56,8 +56,9 @@ import Testing
         #expect(try decode(String(hex.dropLast(5))) == frame)
     }
 
-    @Test func `other service data is not a frame`() throws {
+    @Test func `other service data, and that of Find Hub, is not a frame`() throws {
         #expect(try Eddystone.decode(Advertisement(serviceData: [BluetoothUUID(0xFCD2): [0x40]])) == nil)
+        for hex in ["40", "41", "4000"] { #expect(try decode(hex) == nil) }
     }
 
     @Test func `the uptime counts tenths of a second`() {
@@ -79,7 +80,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("", .invalidLength(0)), ("20", .invalidLength(1)), ("4000", .unsupportedVersion(0x40)),
+            ("", .invalidLength(0)), ("20", .invalidLength(1)), ("4200", .unsupportedVersion(0x42)),
             ("2002 00", .unsupportedVersion(2)), ("01ee", .unsupportedVersion(1)),
             ("1015 02 61", .invalidValue(field: "power")), ("109b 02 61", .invalidValue(field: "power")),
             ("307f 0011223344556677", .invalidValue(field: "power")), ("1000 04 61", .invalidValue(field: "scheme")),

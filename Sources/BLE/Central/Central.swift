@@ -39,12 +39,16 @@ public actor Central {
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior
+        /// The keys of devices with private addresses, by names of the program's choice. None by default. See
+        /// ``Central/setIdentities(_:)``.
+        public var identities: [String: IdentityResolvingKey]
 
         /// Creates a configuration.
         public init(
             connectionPolicy: ConnectionPolicy = .manual, connectTimeout: Duration = .seconds(20),
             operationTimeout: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
-            waitsForBluetooth: Bool = false, logger: Logger? = nil, pairing: PairingBehavior = .justWorks
+            waitsForBluetooth: Bool = false, logger: Logger? = nil, pairing: PairingBehavior = .justWorks,
+            identities: [String: IdentityResolvingKey] = [:]
         ) {
             self.connectionPolicy = connectionPolicy
             self.connectTimeout = connectTimeout
@@ -53,6 +57,7 @@ public actor Central {
             self.waitsForBluetooth = waitsForBluetooth
             self.logger = logger ?? .ofTask
             self.pairing = pairing
+            self.identities = identities
         }
     }
 
@@ -97,6 +102,10 @@ public actor Central {
     var unhandled = Observers<BLEError>()
     /// The runs that connect by themselves, which are told of the links of all peripherals.
     var autoConnecting: [Int: AutoConnecting.Run] = [:]
+    /// The keys of devices with private addresses, by their names.
+    public internal(set) var identities: [String: IdentityResolvingKey]
+    /// Finds the names of addresses.
+    var resolver: AddressResolver<String>
     /// The state of the adapter in use.
     public var adapterState: AdapterState { adapter.state }
 
@@ -112,6 +121,8 @@ public actor Central {
         let stateWatch = StateWatch()
         self.stateWatch = stateWatch
         scanning = Scanning { stateWatch.set(isScanning: $0) }
+        identities = configuration.identities
+        resolver = AddressResolver(configuration.identities)
         isTracing = configuration.logger.logLevel <= .trace
         observer = ActivityObservers.make(.central)
         drops = DropCounters(observer)
@@ -257,7 +268,8 @@ public actor Central {
         case .advertisementReceived(let id, let advertisement):
             count(.advertisementReceived)
             if isTracing { trace(advertisement, from: id) }
-            scanning.receivers.didReceive(advertisement, from: id, now: elapsed) { peripheral($0) }
+            let identity = identity(of: id, advertisement)
+            scanning.receivers.didReceive(advertisement, from: id, identity, now: elapsed) { peripheral($0) }
         case .adapterStateChanged(let state):
             adapterChanged(state)
         case .scanEnded(let error):

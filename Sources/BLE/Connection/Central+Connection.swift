@@ -247,6 +247,7 @@ extension Central {
             if let lost = link.loss { throw lost }
             link.setObstacle(nil)
             step(link) { $0.attemptSucceeded(number) }
+            if link.publishServices() { report(.servicesChanged, of: id) }
             restoreInterrupted(id)
             runHandler(id)
             considerIdle(id)

@@ -14,6 +14,8 @@ public enum ConnectionEvent: Sendable {
     case disconnected(BLEError)
     /// A request to end the link failed. This central no longer uses the link, but it may still be up.
     case disconnectFailed(BLEError)
-    /// The peripheral's services changed. ``Peripheral/services()`` returns the new ones.
+    /// The peripheral's services changed: on the link, or since the link before, as after an update of its firmware.
+    /// In the latter case, the event follows ``connected``. ``Peripheral/services()`` returns the new ones, whose
+    /// handles may be others.
     case servicesChanged
 }

@@ -29,6 +29,8 @@ final class Link {
     private(set) var loss: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
     private(set) var database: GATTDatabase?
+    /// The services that the program knows: those of the last link that was up, until it is told that they changed.
+    private var knownDatabase: GATTDatabase?
     /// The characteristics that were used so far.
     private var targets: [CharacteristicKey: Central.Target] = [:]
     /// The values that were read last on this link, with the central's time, by the handles of their characteristics.
@@ -195,6 +197,13 @@ final class Link {
         attMTU = nil
     }
 
+    /// Records that the program knows the discovered services. Returns whether those that it knew are others.
+    @discardableResult
+    func publishServices() -> Bool {
+        defer { knownDatabase = database }
+        return knownDatabase != nil && knownDatabase != database
+    }
+
     /// Returns a characteristic; nil if it was not discovered.
     func target(_ key: CharacteristicKey) -> Central.Target? {
         if let target = targets[key] { return target }
@@ -220,6 +229,7 @@ final class Link {
         serviceChanges += 1
         guard database != nil else { return false }
         voidServices()
+        knownDatabase = nil
         return true
     }
 

@@ -36,6 +36,7 @@ extension Central {
                     }
                     if Task.isCancelled { throw .cancelled }
                     links[id]?.discovered(database)
+                    links[id]?.publishServices()
                     links[id]?.setRediscovery(nil)
                     return .success(database)
                 } catch {

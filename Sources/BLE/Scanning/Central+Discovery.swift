@@ -133,8 +133,10 @@ extension Central {
         }
     }
 
-    /// Throws `notSupported` for criteria that the stack cannot evaluate.
+    /// Throws `notSupported` for criteria that the stack cannot evaluate, and `invalidArgument` for an identity whose
+    /// key is not known.
     func checkSupport(of criteria: DiscoveryCriteria) throws(BLEError) {
+        try checkIdentities(of: criteria)
         guard backend.limits.reportsConnectability || !criteria.needsConnectability else {
             throw BLEError(
                 .notSupported, "this system does not report whether a peripheral accepts connections",

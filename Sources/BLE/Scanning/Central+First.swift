@@ -93,8 +93,9 @@ extension Central {
             // The services that were discovered on a link count as well. The known signal strength is outdated.
             advertisement.serviceUUIDs.formUnion(known.services)
             advertisement.rssi = nil
-            guard criteria.matches(advertisement, from: known.id) else { return nil }
-            return Discovery(peripheral: peripheral(known.id), advertisement: advertisement)
+            let identity = identity(of: known.id, advertisement)
+            guard criteria.matches(advertisement, from: known.id, identity: identity) else { return nil }
+            return Discovery(peripheral: peripheral(known.id), advertisement: advertisement, identity: identity)
         }
         .sorted { $0.peripheral.id.rawValue < $1.peripheral.id.rawValue }
     }

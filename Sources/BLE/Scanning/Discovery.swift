@@ -1,7 +1,7 @@
 /// A discovered peripheral, with its advertisement.
 ///
-/// Stored and sent as an object with the peripheral's id and the advertisement. Reading requires the central, as for a
-/// ``Peripheral``.
+/// Stored and sent as an object with the peripheral's id, the advertisement, and the identity, if there is one. Reading
+/// requires the central, as for a ``Peripheral``.
 public struct Discovery: Hashable, Codable, Identifiable, Sendable {
     /// The id of the peripheral.
     public var id: Peripheral.ID { peripheral.id }
@@ -9,11 +9,15 @@ public struct Discovery: Hashable, Codable, Identifiable, Sendable {
     public let peripheral: Peripheral
     /// The data that the peripheral advertises.
     public let advertisement: Advertisement
+    /// The name of the device, if the peripheral's id is a private address that one of the central's keys resolves:
+    /// see ``Central/setIdentities(_:)``. The same device may be discovered again under another id.
+    public let identity: String?
 
     /// Creates a discovery, for example as the input of a program's tests.
-    public init(peripheral: Peripheral, advertisement: Advertisement) {
+    public init(peripheral: Peripheral, advertisement: Advertisement, identity: String? = nil) {
         self.peripheral = peripheral
         self.advertisement = advertisement
+        self.identity = identity
     }
 }
 

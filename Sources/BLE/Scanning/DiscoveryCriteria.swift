@@ -11,6 +11,7 @@ public struct DiscoveryCriteria: Sendable {
     enum Condition: Sendable {
         case id(Set<Peripheral.ID>)
         case otherID(Set<Peripheral.ID>)
+        case identity(Set<String>)
         case anyService(Set<BluetoothUUID>)
         case serviceData(BluetoothUUID, BytePattern)
         case manufacturer(UInt16, BytePattern)
@@ -52,9 +53,14 @@ public struct DiscoveryCriteria: Sendable {
 
     /// Returns whether an advertisement meets the criteria.
     ///
-    /// - Parameter id: the peripheral that sent it. If it is nil, no condition on the id holds.
-    public func matches(_ advertisement: Advertisement, from id: Peripheral.ID? = nil) -> Bool {
-        conditions.allSatisfy { $0.holds(advertisement, id) }
+    /// - Parameters:
+    ///   - id: the peripheral that sent it. If it is nil, no condition on the id holds.
+    ///   - identity: the name of the device that has this private address, ``Discovery/identity``. If it is nil, no
+    ///     condition on the identity holds.
+    public func matches(
+        _ advertisement: Advertisement, from id: Peripheral.ID? = nil, identity: String? = nil
+    ) -> Bool {
+        conditions.allSatisfy { $0.holds(advertisement, id, identity) }
     }
 }
 
@@ -72,6 +78,13 @@ extension DiscoveryCriteria {
 
     /// All peripherals except those with these ids, for example except the known ones.
     public static func excluding(_ ids: Set<Peripheral.ID>) -> DiscoveryCriteria { DiscoveryCriteria(.otherID(ids)) }
+
+    /// The device with this name among the central's identities, under any of its private addresses; see
+    /// ``Central/setIdentities(_:)``. A scan with a name that the central has no key for throws `invalidArgument`.
+    public static func identity(_ name: String) -> DiscoveryCriteria { identities([name]) }
+
+    /// The devices with these names among the central's identities; see ``identity(_:)``.
+    public static func identities(_ names: Set<String>) -> DiscoveryCriteria { DiscoveryCriteria(.identity(names)) }
 
     /// Peripherals that advertise a service.
     public static func service(_ service: BluetoothUUID) -> DiscoveryCriteria {
@@ -140,10 +153,11 @@ extension DiscoveryCriteria {
 }
 
 extension DiscoveryCriteria.Condition {
-    func holds(_ advertisement: Advertisement, _ id: Peripheral.ID?) -> Bool {
+    func holds(_ advertisement: Advertisement, _ id: Peripheral.ID?, _ identity: String?) -> Bool {
         switch self {
         case .id(let ids): id.map(ids.contains) ?? false
         case .otherID(let ids): id.map { !ids.contains($0) } ?? false
+        case .identity(let names): identity.map(names.contains) ?? false
         case .anyService(let services): !services.isDisjoint(with: advertisement.serviceUUIDs)
         case .serviceData(let service, let pattern): advertisement.serviceData[service].map(pattern.matches) ?? false
         case .manufacturer(let company, let pattern):
@@ -201,6 +215,13 @@ extension DiscoveryCriteria {
         case .le: advertisement.deviceClass == nil
         case .classic: advertisement.deviceClass != nil
         case .any: true
+        }
+    }
+
+    /// The names of which a matching peripheral has one.
+    var neededIdentities: [String] {
+        conditions.flatMap { condition -> [String] in
+            if case .identity(let names) = condition { names.sorted() } else { [] }
         }
     }
 

@@ -44,8 +44,10 @@ struct DiscoveryTracker {
     }
 
     /// Records an advertisement that was received at `now`. Returns the change to report, if there is one.
-    mutating func record(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) -> Change? {
-        guard criteria.matches(advertisement, from: id) else { return nil }
+    mutating func record(
+        _ id: Peripheral.ID, _ advertisement: Advertisement, identity: String? = nil, now: Duration
+    ) -> Change? {
+        guard criteria.matches(advertisement, from: id, identity: identity) else { return nil }
         let isCompared = reportsUpdates && !duplicates
         guard let index = seen.index(forKey: id) else {
             seen[id] = Sighting(

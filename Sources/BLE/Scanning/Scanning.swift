@@ -35,11 +35,12 @@ struct Scanning {
         var trackedCount: Int { tracker.withLock(\.count) }
 
         fileprivate func didReceive(
-            _ advertisement: Advertisement, from id: Peripheral.ID, now: Duration,
+            _ advertisement: Advertisement, from id: Peripheral.ID, _ identity: String?, now: Duration,
             peripheral: (Peripheral.ID) -> Peripheral
         ) {
-            guard let change = tracker.withLock({ $0.record(id, advertisement, now: now) }) else { return }
-            let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement)
+            let change = tracker.withLock { $0.record(id, advertisement, identity: identity, now: now) }
+            guard let change else { return }
+            let discovery = Discovery(peripheral: peripheral(id), advertisement: advertisement, identity: identity)
             sink.yield(change == .found ? .found(discovery) : .updated(discovery))
         }
 
@@ -48,7 +49,7 @@ struct Scanning {
 
         /// Reports a peripheral that has a link, and therefore does not advertise.
         func didFind(_ discovery: Discovery, now: Duration) {
-            didReceive(discovery.advertisement, from: discovery.peripheral.id, now: now) { _ in
+            didReceive(discovery.advertisement, from: discovery.id, discovery.identity, now: now) { _ in
                 discovery.peripheral
             }
         }
@@ -138,7 +139,7 @@ struct Scanning {
         /// Reports an advertisement to the scans whose criteria it meets. Makes a peripheral and reads the clock only
         /// if necessary, because most advertisements do not change anything.
         func didReceive(
-            _ advertisement: Advertisement, from id: Peripheral.ID, now: () -> Duration,
+            _ advertisement: Advertisement, from id: Peripheral.ID, _ identity: String? = nil, now: () -> Duration,
             peripheral: (Peripheral.ID) -> Peripheral
         ) {
             if !searches.isEmpty {
@@ -146,7 +147,9 @@ struct Scanning {
             }
             guard !scans.isEmpty else { return }
             let now = now()
-            for scan in scans.values { scan.didReceive(advertisement, from: id, now: now, peripheral: peripheral) }
+            for scan in scans.values {
+                scan.didReceive(advertisement, from: id, identity, now: now, peripheral: peripheral)
+            }
         }
     }
 

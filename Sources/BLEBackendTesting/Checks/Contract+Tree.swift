@@ -239,6 +239,7 @@ extension Contract {
     func servicesOfNextLink() async throws {
         try await withChangingServices { strap in
             let before = try #require(try await strap.services()[EchoStrap.service])
+            var events = await strap.connectionEvents().makeAsyncIterator()
             try await peer.disconnect()
             try await until(.disconnected, strap)
             try await peer.setServices(.moved)
@@ -246,6 +247,11 @@ extension Contract {
             #expect(Self.isMoved(try await strap.services(), before))
             #expect(try await strap.read(EchoStrap.addition) == Array("added".utf8))
             #expect(try await strap.read(EchoStrap.twin) == Array("first".utf8))
+            var isTold = false
+            while !isTold, let event = try await events.next() {
+                if case .servicesChanged = event { isTold = true }
+            }
+            #expect(isTold)
             try await peer.disconnect()
             try await until(.disconnected, strap)
             try await peer.setServices(.removed)

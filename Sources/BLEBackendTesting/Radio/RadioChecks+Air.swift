@@ -78,6 +78,26 @@ extension RadioChecks {
         }
     }
 
+    func identities() async throws {
+        guard let key = IdentityResolvingKey([UInt8](repeating: 0x5A, count: 16)) else { return }
+        try await contract.withCentral { central in
+            // Before the device has the key, its addresses are those of a stranger.
+            await central.setIdentities(["strap": key])
+            #expect(try await central.first(matching: .any, timeout: peer.timeout).identity == nil)
+            await device.setIdentityKey(key)
+            for _ in 1...2 {
+                await untilSilent()
+                let address = await device.rotateAddress()
+                let found = try await central.first(matching: .identity("strap"), timeout: peer.timeout)
+                #expect(found.id == address && found.identity == "strap")
+                #expect(try await found.peripheral.read(EchoStrap.twin) == Array("first".utf8))
+                // Without a scan: it has a link now.
+                #expect(try await central.first(matching: .identity("strap"), timeout: peer.timeout).id == address)
+                try await found.peripheral.disconnect()
+            }
+        }
+    }
+
     func distance() async throws {
         try await contract.withCentral { central in
             await device.play(meters: [(0, 1)])

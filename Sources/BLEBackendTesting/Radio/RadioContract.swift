@@ -52,6 +52,7 @@ public enum RadioContract: String, CaseIterable, Sendable, CustomTestStringConve
     case newAddressesAreThoseOfStrangers
     case bondsOutlastAddresses
     case linksOutlastAddresses
+    case keysRecognizeEachAddress
     // Air
     case strengthFollowsFromTheDistance
     case linksEndWhenEverythingIsLost
@@ -112,6 +113,7 @@ public enum RadioContract: String, CaseIterable, Sendable, CustomTestStringConve
         case .newAddressesAreThoseOfStrangers: try await checks.strangers()
         case .bondsOutlastAddresses: try await checks.bondedAddresses()
         case .linksOutlastAddresses: try await checks.addressesOfLinks()
+        case .keysRecognizeEachAddress: try await checks.identities()
         case .strengthFollowsFromTheDistance: try await checks.distance()
         case .linksEndWhenEverythingIsLost: try await checks.loss()
         case .valuesAndRequestsWaitForConnectionEvents: try await checks.connectionEvents()

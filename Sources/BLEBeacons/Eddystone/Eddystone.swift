@@ -31,7 +31,7 @@ public enum Eddystone: Hashable, Codable, Sendable {
 }
 
 extension Eddystone: AdvertisementDecodable, AdvertisementEncodable {
-    /// Decodes the frame in the service data of FEAA. Returns nil if there is none.
+    /// Decodes the frame in the service data of FEAA. Returns nil if there is none, or one of a ``FindHubBeacon``.
     ///
     /// Throws `invalidLength` if the length does not match the frame type (the two reserved bytes at the end of an
     /// identity may be missing), `unsupportedVersion` for unknown frame types and telemetry versions, and
@@ -39,6 +39,7 @@ extension Eddystone: AdvertisementDecodable, AdvertisementEncodable {
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> Eddystone? {
         guard let data = advertisement.serviceData[service] else { return nil }
         guard let type = data.first else { throw error(.invalidLength(0)) }
+        guard !FindHubBeacon.frameTypes.contains(type) else { return nil }
         var reader = BigEndianReader(data.dropFirst())
         switch type {
         case FrameType.uid:

@@ -47,7 +47,7 @@ extension SimulatedRadio {
         guard let device = peripherals[id] else { return nil }
         let former = device.address
         // The top two bits of a resolvable private address are 01.
-        device.address = unusedID(prefix: "40:00")
+        device.address = device.identityKey.map { unusedAddress(of: $0) } ?? unusedID(prefix: "40:00")
         device.hasPrivateAddress = true
         // Without a bond, an adapter has never heard of the new address.
         device.records = device.records.filter { $0.value.bond != nil }
@@ -58,6 +58,16 @@ extension SimulatedRadio {
         linkPending(device.id)
         return device.address
     }
+
+    private func unusedAddress(of key: IdentityResolvingKey) -> Peripheral.ID {
+        while true {
+            let address = key.address(random: UInt32(truncatingIfNeeded: number()))
+            let id = Peripheral.ID(rawValue: address.map { Hex.string([$0]) }.joined(separator: ":"))
+            if peripherals[id] == nil { return id }
+        }
+    }
+
+    func setIdentityKey(_ key: IdentityResolvingKey?, of id: Peripheral.ID) { peripherals[id]?.identityKey = key }
 
     func rotateAddress(of id: Peripheral.ID, every interval: Duration?) {
         precondition(interval.map { $0 > .zero } ?? true, "an interval of \(interval, default: "") is not positive")

@@ -31,6 +31,8 @@ final class SimulatedDevice {
     /// The strength at which single adapters hear it, in dBm; nil if it is out of their range. Others hear the strength
     /// of its advertisement.
     var strengths: [String: Int?] = [:]
+    /// Makes the private addresses. Nil if nothing resolves them.
+    var identityKey: IdentityResolvingKey?
     /// Changes the address from time to time.
     var rotation: Task<Void, Never>?
     /// A kind of what a test plays.

@@ -121,6 +121,13 @@ public struct SimulatedPeripheral: Sendable, Identifiable {
         await radio.rotateAddress(of: id, every: interval)
     }
 
+    /// Sets the key that new private addresses are made with: a central that has it recognizes the peripheral, see
+    /// `Central.setIdentities(_:)`. The present address stays until ``rotateAddress()``. By default, addresses are such
+    /// that no key resolves them.
+    public func setIdentityKey(_ key: IdentityResolvingKey?) async {
+        await radio.setIdentityKey(key, of: id)
+    }
+
     /// The address under which it advertises: ``id``, or its latest private address.
     public var address: Peripheral.ID { get async { await radio.address(of: id) } }
 

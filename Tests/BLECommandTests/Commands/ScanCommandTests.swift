@@ -18,7 +18,7 @@ struct ScanCommandTests {
         let found = try #require(try result.objects.first)
         #expect(
             Set(found.keys) == [
-                "event", "id", "address", "addressType", "class", "name", "rssi", "txPower", "services",
+                "event", "id", "address", "identity", "addressType", "class", "name", "rssi", "txPower", "services",
                 "manufacturerData", "serviceData", "formats",
             ])
         #expect(found["event"] as? String == "found")
@@ -45,6 +45,72 @@ struct ScanCommandTests {
         let scan = world.ble(["scan", "--duration", "0", "--json"] + options)
         let result = try await scan.afterFirstLine { program in program.send(.interrupt) }
         #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
+    }
+
+    /// The key of the Core Specification's sample data.
+    private static let key = "ec0234a357c8ad05341010a60a397d9b"
+    private static let identityKey = IdentityResolvingKey(Hex.bytes(key)!)!
+
+    private static func file(_ text: String) throws -> String {
+        let url = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
+        try text.write(to: url, atomically: true, encoding: .utf8)
+        return url.path
+    }
+
+    @Test(arguments: [true, false])
+    func `scans find the device whose key is given, at each of its addresses`(isFile: Bool) async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.heartRateStrap())
+        let stranger = await world.radio.add(.battery())
+        let watch = await world.radio.add(.battery())
+        await watch.setIdentityKey(Self.identityKey)
+        var addresses: [String] = [await watch.rotateAddress().rawValue]
+        await stranger.rotateAddress()
+        let zeros = String(repeating: "0", count: 32)
+        let file = try Self.file("# of my devices\n\nphone=\(zeros)\nwatch=\(Self.key)\n")
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let scan = world.ble(
+            "scan", "--duration", "0", "--json", "--irk", isFile ? file : "watch=\(Self.key.uppercased())")
+        let result = try await scan.run { program in
+            try await program.output.until(lineCount: 1)
+            addresses.append(await watch.rotateAddress().rawValue)
+            try await program.output.until(lineCount: 2)
+            program.send(.interrupt)
+        }
+        let found = try result.objects.filter { $0["event"] as? String == "found" }
+        #expect(found.map { $0["id"] as? String } == addresses)
+        #expect(found.map { $0["identity"] as? String } == ["watch", "watch"])
+    }
+
+    @Test func `a key without a name is a device with a number`() async throws {
+        let world = try await BlueZWorld()
+        let watch = await world.radio.add(.battery())
+        await watch.setIdentityKey(Self.identityKey)
+        await watch.rotateAddress()
+        let scan = world.ble("scan", "--duration", "0", "--irk", Self.key)
+        let result = try await scan.run { program in
+            // The table has a head.
+            try await program.output.until(lineCount: 2)
+            program.send(.interrupt)
+        }
+        #expect(result.output.contains("identity=device 1"))
+    }
+
+    @Test(arguments: ["ec0234a357c8ad05341010a60a397d9", "=ec0234a357c8ad05341010a60a397d9b", "/nonexistent"])
+    func `what is no key is refused, and not repeated`(_ argument: String) async throws {
+        let result = try await Tool.run("scan", "--backend", "simulated", "--irk", argument)
+        #expect(result.status == 64)
+        #expect(result.errors.contains("32 hexadecimal digits"))
+        #expect(!result.errors.contains("ec0234"))
+    }
+
+    @Test func `a file of keys with a line that is none is refused, with the line`() async throws {
+        let file = try Self.file("watch=\(Self.key)\nphone \(Self.key)\n")
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let result = try await Tool.run("scan", "--backend", "simulated", "--irk", file)
+        #expect(result.status == 64)
+        #expect(result.errors.contains("line 2"))
+        #expect(!result.errors.contains(Self.key))
     }
 
     @Test func `a Classic device is found on its transport, with its class`() async throws {

@@ -91,6 +91,12 @@ import Testing
             "eddystoneTelemetry",
             EddystoneTelemetry(
                 batteryMillivolts: 3000, temperatureCelsius: -1.5, advertisementCount: 1, uptimeDeciseconds: 2)),
+        Example(
+            "findHubBeacon", FindHubBeacon(ephemeralID: [1, 2], isSeparated: false),
+            FindHubBeacon(ephemeralID: [], isSeparated: true, hashedFlags: 255)),
+        Example(
+            "locationTracker", LocationTracker(networkID: 1, isNearOwner: false),
+            LocationTracker(networkID: 255, isNearOwner: true, payload: [1, 2])),
         Example("robotStatus", RobotStatus(batteryPercent: 80, isCharging: true, version: "1.2", isInDeepSleep: false)),
         Example("guess", ValueGuess([]), ValueGuess([0x31]), ValueGuess([0x31, 0x2E, 0x35]), .string("a"), .raw([0])),
     ]
@@ -105,8 +111,10 @@ import Testing
         let world = try await SimulatedWorld()
         let peripheral = world.central.peripheral("strap")
         try Example("peripheral", peripheral).check(Self.schema(), world.central)
-        try Example("discovery", Discovery(peripheral: peripheral, advertisement: Self.advertisement))
-            .check(Self.schema(), world.central)
+        try Example(
+            "discovery", Discovery(peripheral: peripheral, advertisement: Self.advertisement),
+            Discovery(peripheral: peripheral, advertisement: Advertisement(), identity: "watch")
+        ).check(Self.schema(), world.central)
         let error = BLEError(
             .attributeError, "no", attError: .unlikelyError, stackErrorName: "org.bluez.Error.Failed",
             peripheral: "strap", service: Self.uuid, characteristic: Self.uuid, missingUUIDs: [Self.uuid],

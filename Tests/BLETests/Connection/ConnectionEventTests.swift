@@ -41,8 +41,18 @@ import Testing
             .linkEnded(strap.id, BLEError(.disconnected, "gone", disconnectReason: .timeout)))
         try await strap.connect()
         try await strap.disconnect()
+        #expect(
+            try await Self.story(6, &events) == [
+                "connecting", "connected", "disconnected timeout", "connecting", "connected", "disconnected local",
+            ])
+    }
+
+    /// Returns the next events.
+    private static func story(
+        _ count: Int, _ events: inout BoundedStream<ConnectionEvent>.Iterator
+    ) async throws -> [String] {
         var story: [String] = []
-        while story.count < 6, let event = try await events.next() {
+        while story.count < count, let event = try await events.next() {
             switch event {
             case .connecting: story.append("connecting")
             case .connected: story.append("connected")
@@ -53,9 +63,48 @@ import Testing
             case .servicesChanged: story.append("changed")
             }
         }
+        return story
+    }
+
+    private static let updated = GATTDatabase(
+        services: Bench.database.services + [
+            GATTService(uuid: BluetoothUUID(0xFF10), handle: 30, characteristics: [])
+        ])
+
+    @Test func `services that are others than on the link before are told once`() async throws {
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        try await strap.connect()
+        try await strap.disconnect()
+        await bench.backend.set(Self.updated)
+        #expect(try await Self.story(3, &events) == ["connecting", "connected", "disconnected local"])
+        try await strap.connect()
+        #expect(try await strap.services()[BluetoothUUID(0xFF10)] != nil)
+        #expect(try await Self.story(3, &events) == ["connecting", "connected", "changed"])
+        try await strap.disconnect()
+        try await strap.connect()
+        try await strap.disconnect()
         #expect(
-            story == [
-                "connecting", "connected", "disconnected timeout", "connecting", "connected", "disconnected local",
+            try await Self.story(4, &events) == [
+                "disconnected local", "connecting", "connected", "disconnected local",
             ])
+    }
+
+    @Test func `services that changed on a link are not told again on the next one`() async throws {
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        try await strap.connect()
+        await bench.backend.set(Self.updated)
+        await bench.backend.emit(.servicesChanged(strap.id))
+        #expect(try await strap.services()[BluetoothUUID(0xFF10)] != nil)
+        try await strap.disconnect()
+        try await strap.connect()
+        try await strap.disconnect()
+        await bench.backend.set(Bench.database)
+        try await strap.connect()
+        #expect(
+            try await Self.story(9, &events) == [
+                "connecting", "connected", "changed", "disconnected local", "connecting", "connected",
+                "disconnected local", "connecting", "connected",
+            ])
+        #expect(try await Self.story(1, &events) == ["changed"])
     }
 }

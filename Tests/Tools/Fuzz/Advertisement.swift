@@ -8,7 +8,7 @@ public func fuzzAdvertisement(_ data: UnsafePointer<UInt8>, _ count: Int) -> CIn
     let input = UnsafeBufferPointer(start: data, count: count)
     guard let choice = input.first else { return 0 }
     let bytes = Array(input.dropFirst())
-    switch choice % 8 {
+    switch choice % 10 {
     case 0: fuzzPacket(bytes)
     case 1: fuzzStructure(bytes)
     case 2: fuzzFormat(IBeacon.self, Advertisement(manufacturerData: [0x004C: bytes]), keepsBytes: true)
@@ -16,6 +16,8 @@ public func fuzzAdvertisement(_ data: UnsafePointer<UInt8>, _ count: Int) -> CIn
     case 4: fuzzFormat(RuuviTag.self, Advertisement(manufacturerData: [0x0499: bytes]), keepsBytes: true)
     case 5: fuzzFormat(BTHome.self, Advertisement(serviceData: [BTHome.service: bytes]))
     case 6: fuzzSealed(bytes)
+    case 7: fuzzFormat(FindHubBeacon.self, Advertisement(serviceData: [Eddystone.service: bytes]), keepsBytes: true)
+    case 8: fuzzFormat(LocationTracker.self, Advertisement(serviceData: [LocationTracker.service: bytes]))
     default: fuzzURL(bytes)
     }
     return 0

@@ -58,7 +58,7 @@ struct NearbyTracker {
                 places.append(discovery)
                 return true
             }
-            guard places[index]?.advertisement != discovery.advertisement else { return false }
+            guard places[index] != discovery else { return false }
             places[index] = discovery
             return true
         case .lost(let peripheral):

@@ -49,6 +49,14 @@ struct ScanCommand: AsyncParsableCommand {
             valueName: "uuid[:hex[/mask]]"))
     var serviceData: ServiceDataArgument?
 
+    @Option(
+        help: ArgumentHelp(
+            "Only the device whose private addresses this identity resolving key resolves, 32 hexadecimal digits, the "
+                + "most significant first; with a name to show, or a file with a key in each line; repeatable, for any "
+                + "of several.", valueName: "[name=]key|file"),
+        completion: .file())
+    var irk: [String] = []
+
     @Option(help: "The transport to scan.")
     var transport = TransportArgument.le
 
@@ -71,7 +79,7 @@ struct ScanCommand: AsyncParsableCommand {
         }
     }
 
-    private var criteria: DiscoveryCriteria {
+    private func criteria(_ identities: [String: IdentityResolvingKey]) -> DiscoveryCriteria {
         var criteria = DiscoveryCriteria(services: Set(service.map(\.uuid)), minimumRSSI: rssi)
         if let name = name?.lowercased() {
             criteria = criteria && .custom { $0.localName?.lowercased().contains(name) == true }
@@ -79,14 +87,19 @@ struct ScanCommand: AsyncParsableCommand {
         if let exactName { criteria = criteria && .name(exactName) }
         if let manufacturer { criteria = criteria && .manufacturer(manufacturer.company, manufacturer.pattern) }
         if let serviceData { criteria = criteria && .serviceData(serviceData.service, serviceData.pattern) }
+        if !identities.isEmpty { criteria = criteria && .identities(Set(identities.keys)) }
         if passive { criteria = criteria && .passive }
         return criteria && .transport(transport.transport)
     }
 
     func run() async throws {
-        let criteria = criteria
+        let identities = try await IdentityKeys.read(irk)
+        guard irk.isEmpty || !identities.isEmpty else { throw ValidationError("The files of --irk have no key.") }
+        let criteria = criteria(identities)
         let (duration, duplicates, lines, order) = (duration, duplicates, events, sort)
         try await Session.run(options) { central, output in
+            // In a shell, the keys of earlier scans stay known.
+            await central.setIdentities(central.identities.merging(identities) { $1 })
             let limit = duration ?? 10 > 0 ? Duration.milliseconds(Int64((duration ?? 10) * 1000)) : nil
             if !lines, output.terminalSize != nil {
                 let view = ScanView(output, order: order, end: duration == nil ? limit : nil)
@@ -109,9 +122,10 @@ struct ScanCommand: AsyncParsableCommand {
         var dropped = 0
         for try await event in events {
             switch event {
-            case .found(let discovery): try show("found", discovery.peripheral, discovery.advertisement, output)
-            case .updated(let discovery): try show("updated", discovery.peripheral, discovery.advertisement, output)
-            case .lost(let peripheral): try show("lost", peripheral, Advertisement(), output)
+            case .found(let discovery): try show("found", discovery, output)
+            case .updated(let discovery): try show("updated", discovery, output)
+            case .lost(let peripheral):
+                try show("lost", Discovery(peripheral: peripheral, advertisement: Advertisement()), output)
             case .waiting(let error): output.note("waiting: \(error.message)")
             }
             if events.droppedCount > dropped {
@@ -121,13 +135,13 @@ struct ScanCommand: AsyncParsableCommand {
         }
     }
 
-    private static func show(
-        _ event: String, _ peripheral: Peripheral, _ advertisement: Advertisement, _ output: Output
-    ) throws {
+    private static func show(_ event: String, _ discovery: Discovery, _ output: Output) throws {
+        let advertisement = discovery.advertisement
         try output.line(
             .object([
-                "event": .string(event), "id": .string(peripheral.id.rawValue),
-                "address": .string(peripheral.id.rawValue),
+                "event": .string(event), "id": .string(discovery.id.rawValue),
+                "address": .string(discovery.id.rawValue),
+                "identity": .optional(discovery.identity) { .string($0) },
                 "name": .optional(advertisement.localName) { .string($0) },
                 "rssi": .optional(advertisement.rssi) { .int($0) },
                 "txPower": .optional(advertisement.txPower) { .int($0) },
@@ -140,7 +154,7 @@ struct ScanCommand: AsyncParsableCommand {
                     Dictionary(uniqueKeysWithValues: advertisement.serviceData.map { ($0.description, .hex($1)) })),
                 "formats": .object(try KnownAdvertisement.json(advertisement)),
             ]),
-            text(event, peripheral, advertisement, output))
+            text(event, discovery, output))
     }
 
     /// Returns the class of device as six hexadecimal digits, for its 24 bits.
@@ -153,22 +167,25 @@ struct ScanCommand: AsyncParsableCommand {
         Hex.string([UInt8(id >> 8), UInt8(id & 0xFF)])
     }
 
-    private static func text(
-        _ event: String, _ peripheral: Peripheral, _ advertisement: Advertisement, _ output: Output
-    ) -> String {
+    private static func text(_ event: String, _ discovery: Discovery, _ output: Output) -> String {
+        let advertisement = discovery.advertisement
         let style: Output.Style = event == "found" ? .green : event == "lost" ? .red : .dim
         return [
-            output.paint(event.padded(to: 7), style), peripheral.id.rawValue.padded(to: 17),
+            output.paint(event.padded(to: 7), style), discovery.id.rawValue.padded(to: 17),
             (advertisement.rssi.map(String.init) ?? "").paddedLeft(to: 5),
             (advertisement.localName ?? "").harmless.padded(to: 20),
-            contents(of: advertisement),
+            contents(of: advertisement, identity: discovery.identity),
         ].joined(separator: "  ")
     }
 
     /// Returns the services and data: with their meaning if it is known, otherwise in hexadecimal.
     ///
-    /// - Parameter sensor: the readings of the peripheral, which replace those of the advertisement.
-    static func contents(of advertisement: Advertisement, _ sensor: SensorTable.Sensor? = nil) -> String {
+    /// - Parameters:
+    ///   - identity: the name of the device that has the private address, which is shown first.
+    ///   - sensor: the readings of the peripheral, which replace those of the advertisement.
+    static func contents(
+        of advertisement: Advertisement, identity: String? = nil, _ sensor: SensorTable.Sensor? = nil
+    ) -> String {
         let known = AdvertisementFormats.shown.all(in: advertisement)
         let sources = Set(known.compactMap(\.format.source))
         let services = advertisement.serviceUUIDs.sorted().map(ServiceArgument.text)
@@ -184,7 +201,8 @@ struct ScanCommand: AsyncParsableCommand {
             .filter { !sources.contains(.service($0.key)) }
             .map { "\($0.key)=\(Hex.string($0.value))" }
         let classes = advertisement.deviceClass.map { ["class=\(deviceClass($0))"] } ?? []
-        return (services + formats.map(\.harmless) + manufacturer + data + classes).joined(separator: " ")
+        let identities = identity.map { ["identity=\($0.harmless)"] } ?? []
+        return (identities + services + formats.map(\.harmless) + manufacturer + data + classes).joined(separator: " ")
     }
 
     /// The age from which that of a reading is shown.

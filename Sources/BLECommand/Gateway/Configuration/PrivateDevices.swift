@@ -1,30 +1,23 @@
 import BLE
-import BLEBeacons
 import Synchronization
 
 /// The listed devices whose addresses are private, found by their keys.
 final class PrivateDevices: Sendable {
-    #if BTHomeEncryption
-        private let resolver: Mutex<AddressResolver<ListedDevice>>
+    private let resolver: Mutex<AddressResolver<ListedDevice>>
 
-        init(_ devices: [ListedDevice]) {
-            resolver = Mutex(
-                AddressResolver(
-                    devices.compactMap { device in
-                        guard case .identity(let bytes) = device.match, let key = IdentityResolvingKey(bytes) else {
-                            return nil
-                        }
-                        return (key: key, device: device)
-                    }))
-        }
+    init(_ devices: [ListedDevice]) {
+        resolver = Mutex(
+            AddressResolver(
+                devices.compactMap { device in
+                    guard case .identity(let bytes) = device.match, let key = IdentityResolvingKey(bytes) else {
+                        return nil
+                    }
+                    return (key: key, device: device)
+                }))
+    }
 
-        /// Returns the entry of a private address. Nil if no key resolves it.
-        func entry(of peripheral: Peripheral.ID) -> ListedDevice? {
-            resolver.withLock { $0.device(at: peripheral) }
-        }
-    #else
-        init(_ devices: [ListedDevice]) {}
-
-        func entry(of peripheral: Peripheral.ID) -> ListedDevice? { nil }
-    #endif
+    /// Returns the entry of a private address. Nil if no key resolves it.
+    func entry(of peripheral: Peripheral.ID) -> ListedDevice? {
+        resolver.withLock { $0.device(at: peripheral) }
+    }
 }

@@ -55,6 +55,7 @@ struct ScanDetails {
         let flags = advertisement.flags.map { Self.names(of: $0) }
         return field("Signal", signal)
             + field("Received", received)
+            + field("Identity", row.identity?.harmless)
             + field("Vendor", Self.vendors(of: advertisement).joined(separator: ", "))
             + field("Services", Self.services(advertisement.serviceUUIDs).joined(separator: ", "))
             + field("Looks for", Self.services(advertisement.solicitedServiceUUIDs).joined(separator: ", "))

@@ -77,7 +77,8 @@ struct ScanList {
         func cell(_ index: Int) -> [String] {
             if let cell = cells[index] { return cell }
             guard let row = content.table[ids[index]] else { return [] }
-            let contents = ScanCommand.contents(of: row.advertisement, content.sensors.sensor(row.id))
+            let contents = ScanCommand.contents(
+                of: row.advertisement, identity: row.identity, content.sensors.sensor(row.id))
             let cell = ScanTable.lines(row, contents, now: now, width: width)
             cells[index] = cell
             return cell
@@ -142,7 +143,7 @@ struct ScanList {
         let advertisement = row.advertisement
         return
             ([row.id.rawValue, advertisement.localName ?? ""]
-            + [ScanCommand.contents(of: advertisement, sensors.sensor(row.id))]
+            + [ScanCommand.contents(of: advertisement, identity: row.identity, sensors.sensor(row.id))]
             + ScanDetails.vendors(of: advertisement) + ScanDetails.services(advertisement.serviceUUIDs))
             .joined(separator: " ")
     }

@@ -60,7 +60,7 @@ struct ScanScreen {
     mutating func apply(_ event: DiscoveryEvent) {
         switch event {
         case .found(let discovery), .updated(let discovery):
-            live.table.update(discovery.id, discovery.advertisement, now: clock())
+            live.table.update(discovery.id, discovery.advertisement, identity: discovery.identity, now: clock())
             live.sensors.update(discovery)
         case .lost(let peripheral): live.table.remove(peripheral.id)
         case .waiting: break

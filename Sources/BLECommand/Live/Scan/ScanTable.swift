@@ -30,6 +30,8 @@ struct ScanTable {
         let found: Duration
         fileprivate(set) var heard: Duration
         fileprivate(set) var advertisement = Advertisement()
+        /// The name of the device that has this private address.
+        fileprivate(set) var identity: String?
         /// The number of advertisements.
         fileprivate(set) var count = 0
         /// The averaged signal strength, so that the order is steady.
@@ -49,14 +51,14 @@ struct ScanTable {
             return row
         }
 
-        fileprivate mutating func receive(_ new: Advertisement, at now: Duration) {
+        fileprivate mutating func receive(_ new: Advertisement, _ newIdentity: String?, at now: Duration) {
             var old = advertisement
             old.rssi = new.rssi
-            if count == 0 || old != new {
+            if count == 0 || old != new || identity != newIdentity {
                 sortedName = new.localName?.lowercased()
                 matchedWords = nil
             }
-            (advertisement, heard, isLost) = (new, now, false)
+            (advertisement, identity, heard, isLost) = (new, newIdentity, now, false)
             count += 1
             if let rssi = new.rssi.map(Double.init) { strength = strength.map { $0 + (rssi - $0) / 4 } ?? rssi }
         }
@@ -86,7 +88,9 @@ struct ScanTable {
 
     subscript(id: Peripheral.ID) -> Row? { rows[id] }
 
-    mutating func update(_ id: Peripheral.ID, _ advertisement: Advertisement, now: Duration) {
+    mutating func update(
+        _ id: Peripheral.ID, _ advertisement: Advertisement, identity: String? = nil, now: Duration
+    ) {
         received += 1
         if rows[id] == nil {
             guard rows.count < Self.limit else {
@@ -96,7 +100,7 @@ struct ScanTable {
             lastNumber += 1
             rows[id] = Row(id: id, number: lastNumber, found: now, heard: now)
         }
-        rows[id]?.receive(advertisement, at: now)
+        rows[id]?.receive(advertisement, identity, at: now)
         if now >= traceStart { rows[id]?.trace.append(advertisement, at: now) }
     }
 

@@ -1,0 +1,44 @@
+extension Central {
+    /// Replaces the keys of devices with private addresses, by names of the program's choice.
+    ///
+    /// ```swift
+    /// await central.setIdentities(["watch": watchKey, "phone": phoneKey])
+    /// let watch = try await central.first(matching: .identity("watch")).peripheral
+    /// ```
+    ///
+    /// A device changes its private address every few minutes, and each address is a peripheral with an id of its own,
+    /// by which the stack connects to it. With its key, the central tells whose address it is:
+    /// ``Discovery/identity`` is the device's name, and ``DiscoveryCriteria/identity(_:)`` finds the device, whatever
+    /// address it has. This applies to advertisements from now on, on every radio.
+    ///
+    /// If several keys resolve an address, its name is the first of theirs in the order of text. Of the addresses of
+    /// other devices, one of 2²⁴ is taken for one of a device. The results for the latest 4096 addresses are kept, so
+    /// the keys are tried at the first advertisement with an address only.
+    ///
+    /// A device with a bond needs no key: the system resolves its addresses, and its id stays the same.
+    public func setIdentities(_ identities: [String: IdentityResolvingKey]) {
+        self.identities = identities
+        resolver = AddressResolver(identities)
+    }
+
+    /// Returns the name of the device that has a private address. Nil if no key resolves it.
+    func identity(of id: Peripheral.ID, _ advertisement: Advertisement) -> String? {
+        advertisement.addressType == .public ? nil : resolver.device(at: id)
+    }
+
+    /// Throws `invalidArgument` for criteria with an identity whose key is not known.
+    func checkIdentities(of criteria: DiscoveryCriteria) throws(BLEError) {
+        for name in criteria.neededIdentities where identities[name] == nil {
+            throw BLEError(
+                .invalidArgument, "the central has no key of the identity “\(name)”", isRetryable: false,
+                remedy: "Add the key to the identities of the central's configuration.")
+        }
+    }
+}
+
+extension AddressResolver<String> {
+    /// Creates a resolver of names.
+    init(_ identities: [String: IdentityResolvingKey]) {
+        self.init(identities.sorted { $0.key < $1.key }.map { (key: $0.value, device: $0.key) })
+    }
+}

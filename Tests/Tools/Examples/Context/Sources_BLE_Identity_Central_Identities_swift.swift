@@ -1,0 +1,2 @@
+private let watchKey: IdentityResolvingKey = given()
+private let phoneKey: IdentityResolvingKey = given()
