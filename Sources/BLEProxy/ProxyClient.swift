@@ -1,6 +1,7 @@
 internal import BLE
 internal import BLEESPHome
 internal import Loop
+internal import Waiting
 
 /// A request of a client that is under way.
 struct ProxyRequest {
@@ -18,7 +19,8 @@ final class ProxyClient {
     var hasGreeted: Bool { event != nil }
     /// How long nothing was received, in steps of the server's checks.
     var silence = Duration.zero
-    var timer: LoopTimer?
+    /// The limit of its greeting, or the next check of its silence.
+    var timer: (number: Int, expiry: Expiry)?
 
     /// Whether it is sent advertisements.
     var isScanning = false
@@ -78,7 +80,7 @@ final class ProxyClient {
     }
 
     func end() {
-        timer?.cancel()
+        timer?.expiry.cancel()
         advertisementTimer?.cancel()
         for task in attempts.values { task.cancel() }
         for request in requests.values { request.task.cancel() }

@@ -55,6 +55,9 @@ public actor ProxyServer {
     let logger: Logger
     var clients: [Int: ProxyClient] = [:]
     private var lastClient = 0
+    /// The clock of the clients' limits.
+    private let clock: any Clock<Duration>
+    private var lastTimer = 0
     var slots: LinkSlots
     /// What follows each link until its end, by the number of its hold.
     var links: [Int: Task<Void, Never>] = [:]
@@ -65,7 +68,13 @@ public actor ProxyServer {
 
     /// - Parameter central: the central whose radio is offered. The server does not shut it down.
     public init(_ central: Central, _ configuration: Configuration, logger: Logger? = nil) {
-        (self.central, self.configuration) = (central, configuration)
+        self.init(central, configuration, logger: logger, clock: central.configuration.clock)
+    }
+
+    package init(
+        _ central: Central, _ configuration: Configuration, logger: Logger? = nil, clock: any Clock<Duration>
+    ) {
+        (self.central, self.configuration, self.clock) = (central, configuration, clock)
         taskExecutor = LoopTaskExecutor(loop)
         slots = LinkSlots(limit: configuration.connectionLimit, isShared: configuration.clientLimit > 1)
         self.logger = logger ?? Logger(label: "ble")
@@ -144,9 +153,26 @@ public actor ProxyServer {
             guard let self else { return }
             enter(isCurrent: loop.isCurrent) { $0.remove(id) }
         }
-        client.timer = loop.schedule(after: Self.greetingLimit) { [weak self] in
-            self?.assumeIsolated { $0.remove(id) }
+        setTimer(of: id, after: Self.greetingLimit) { $0.remove(id) }
+    }
+
+    /// Sets what happens to a client after a duration, in place of what was set before.
+    private func setTimer(
+        of id: Int, after duration: Duration, _ work: @escaping @Sendable (isolated ProxyServer) -> Void
+    ) {
+        lastTimer += 1
+        let number = lastTimer
+        clients[id]?.timer?.expiry.cancel()
+        let expiry = Expiry(after: duration, clock: clock) { [weak self, loop] in
+            loop.perform { [weak self] in
+                self?.assumeIsolated { server in
+                    // It may have been replaced meanwhile.
+                    guard server.clients[id]?.timer?.number == number else { return }
+                    work(server)
+                }
+            }
         }
+        clients[id]?.timer = (number, expiry)
     }
 
     /// The maximum number of connections that have not greeted, and the time that they have for it.
@@ -162,10 +188,7 @@ public actor ProxyServer {
     private static let watchInterval = Duration.seconds(30)
 
     private func watch(_ id: Int) {
-        clients[id]?.timer?.cancel()
-        clients[id]?.timer = loop.schedule(after: Self.watchInterval) { [weak self] in
-            self?.assumeIsolated { $0.checkSilence(id) }
-        }
+        setTimer(of: id, after: Self.watchInterval) { $0.checkSilence(id) }
     }
 
     /// A client that is silent for 150 s is removed. It is pinged after 60 s.

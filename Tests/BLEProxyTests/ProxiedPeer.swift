@@ -14,18 +14,20 @@ struct ProxiedPeer: SimulatedStrapPeer {
     /// The central whose radio the proxy offers.
     let inner: Central
     let server: ProxyServer
+    /// The clock of the server's limits for its clients.
+    let clock = ManualClock()
     let key: EncryptionKey?
 
     init(key: EncryptionKey? = .random(), connectionLimit: Int = 5, clientLimit: Int = 16) async throws {
         radio = SimulatedRadio()
         peripheral = await radio.add(strap.definition)
-        inner = try await Central(backend: .simulated(radio), configuration: .init())
+        inner = try await Central(backend: .simulated(radio), configuration: .quiet())
         self.key = key
         server = ProxyServer(
             inner,
             .init(
                 name: "attic", address: "AA:BB:CC:DD:EE:FF", key: key, connectionLimit: connectionLimit,
-                clientLimit: clientLimit))
+                clientLimit: clientLimit), clock: clock)
     }
 
     /// A backend that reaches the proxy over a pair of sockets.

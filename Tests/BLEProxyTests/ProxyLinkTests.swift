@@ -2,6 +2,7 @@ import BLE
 import BLEBackendTesting
 import BLEESPHome
 import BLESimulation
+import BLETestSupport
 import BLETesting
 import Loop
 import Testing
@@ -241,7 +242,7 @@ struct ProxyLinkTests {
         let (here, there) = try StreamSocket.pair()
         let proxy = RawProxy(there)
         let backend = ESPHomeCentral(name: "raw", key: nil) { (_) throws(LoopError) in here }
-        let central = try await Central(backend: backend, configuration: .init())
+        let central = try await Central(backend: backend, configuration: .quiet())
         proxy.send(.connection(address: address, isConnected: true, mtu: 23, error: 0))
         let request = ProxyMessage.request(.disconnect, address: address, addressType: nil)
         try await proxy.received.until { $0.contains(request) }

@@ -1,6 +1,7 @@
 import BLE
 import BLEBackendTesting
 import BLEProfiles
+import BLETestSupport
 import BLETesting
 import Logging
 import Loop
@@ -22,11 +23,11 @@ struct ProxyServerTests {
         _ isEncrypted: Bool
     ) async throws {
         let peer = try await ProxiedPeer(key: isEncrypted ? .random() : nil)
-        let central = try await peer.makeCentral(.init())
+        let central = try await peer.makeCentral(.quiet())
         #expect(try await central.adapters().map(\.address) == ["AA:BB:CC:DD:EE:FF"])
         await central.shutDown()
         let wrong: EncryptionKey? = isEncrypted ? nil : .random()
-        let refusal = await error { _ = try await Central(backend: peer.backend(key: wrong), configuration: .init()) }
+        let refusal = await error { _ = try await Central(backend: peer.backend(key: wrong), configuration: .quiet()) }
         #expect(refusal?.code == .unauthorized)
         #expect(refusal?.isRetryable == false)
         await peer.end()
@@ -40,14 +41,14 @@ struct ProxyServerTests {
         let number = try #require(await listening.next())
         // The name may have an address of IPv6, too, at which nothing listens.
         let central = try await Central(
-            backend: .esphome("localhost", port: number, key: peer.key), configuration: .init())
+            backend: .esphome("localhost", port: number, key: peer.key), configuration: .quiet())
         #expect(try await central.read(.batteryLevel) == 87)
         await central.shutDown()
         serving.cancel()
         try await serving.value
         let refusal = await error {
             _ = try await Central(
-                backend: .esphome("127.0.0.1", port: number, key: peer.key), configuration: .init())
+                backend: .esphome("127.0.0.1", port: number, key: peer.key), configuration: .quiet())
         }
         #expect(refusal?.code == .bluetoothUnavailable)
         #expect(refusal?.isRetryable == true)
@@ -57,7 +58,7 @@ struct ProxyServerTests {
     @Test func `a wrong key is told`() async throws {
         let peer = try await ProxiedPeer()
         let refusal = await error {
-            _ = try await Central(backend: peer.backend(key: .random()), configuration: .init())
+            _ = try await Central(backend: peer.backend(key: .random()), configuration: .quiet())
         }
         #expect(refusal?.code == .unauthorized)
         #expect(refusal?.message == "the proxy has another key")
@@ -68,13 +69,13 @@ struct ProxyServerTests {
         let backend = ESPHomeCentral(name: "attic", key: .random()) { (_) throws(LoopError) in
             try StreamSocket.pair().0
         }
-        let refusal = await error { _ = try await Central(backend: backend, configuration: .init()) }
+        let refusal = await error { _ = try await Central(backend: backend, configuration: .quiet()) }
         #expect(refusal?.code == .bluetoothUnavailable)
     }
 
     @Test func `a proxy without a free connection is busy`() async throws {
         let peer = try await ProxiedPeer(connectionLimit: 0)
-        let central = try await peer.makeCentral(.init())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.first(matching: .service(.heartRate)).peripheral
         #expect(await error { try await strap.connect(timeout: .seconds(600)) }?.code == .busy)
         await central.shutDown()
@@ -83,7 +84,7 @@ struct ProxyServerTests {
 
     @Test func `a peripheral is paired and unpaired by the proxy, which does not report bonds`() async throws {
         let peer = try await ProxiedPeer()
-        let central = try await peer.makeCentral(.init())
+        let central = try await peer.makeCentral(.quiet())
         let strap = try await central.first(matching: .service(.heartRate)).peripheral
         try await strap.pair()
         let inside = peer.inner.peripheral(EchoStrap.id)
@@ -99,7 +100,7 @@ struct ProxyServerTests {
 
     @Test func `two clients scan at once, and a peripheral belongs to one of them`() async throws {
         let peer = try await ProxiedPeer()
-        let (one, other) = (try await peer.makeCentral(.init()), try await peer.makeCentral(.init()))
+        let (one, other) = (try await peer.makeCentral(.quiet()), try await peer.makeCentral(.quiet()))
         let strap = try await one.first(matching: .service(.heartRate)).peripheral
         try await strap.connect()
         #expect(try await Battery(strap).level() == 87)
@@ -117,11 +118,11 @@ struct ProxyServerTests {
     @Test func `what clients do is told, and a client that leaves is told to all who ask`() async throws {
         let peer = try await ProxiedPeer()
         var events = await peer.server.events().makeAsyncIterator()
-        let central = try await peer.makeCentral(.init())
+        let central = try await peer.makeCentral(.quiet())
         guard case .clientConnected(let client)? = try await events.next() else { Issue.record(); return }
         #expect(!client.name.isEmpty)
         let refusal = await error {
-            _ = try await Central(backend: peer.backend(key: .random()), configuration: .init())
+            _ = try await Central(backend: peer.backend(key: .random()), configuration: .quiet())
         }
         #expect(refusal?.code == .unauthorized)
         #expect(try await events.next() == .clientRefused(reason: "the key is wrong"))
@@ -147,7 +148,7 @@ struct ProxyServerTests {
             silent.append(here)
         }
         #expect(await peer.server.clientCount == 16)
-        let central = try await peer.makeCentral(.init())
+        let central = try await peer.makeCentral(.quiet())
         #expect(try await central.adapters().count == 1)
         #expect(await peer.server.clientCount == 16)
         await central.shutDown()

@@ -2,6 +2,7 @@ import BLE
 import BLEESPHome
 import BLEProfiles
 import BLESimulation
+import BLETestSupport
 import BLETesting
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
 @Suite(.hangLimit)
 struct RawAdvertisementTests {
     private func raw(_ advertisement: Advertisement) async throws -> RawAdvertisement {
-        let central = try await Central(backend: .simulated(SimulatedRadio()), configuration: .init())
+        let central = try await Central(backend: .simulated(SimulatedRadio()), configuration: .quiet())
         let discovery = Discovery(peripheral: central.peripheral("C0:00:00:00:00:07"), advertisement: advertisement)
         let raw = try #require(RawAdvertisement(discovery))
         await central.shutDown()

@@ -30,7 +30,7 @@ struct OutputSchemaTests {
 
     @Test(
         arguments: [
-            ("adapters", ["adapters"]), ("radios --duration 1", ["radio", "path"]),
+            ("adapters", ["adapters"]),
             ("inspect Simulated_Strap --values --guess", ["inspect"]), ("inspect Simulated_Lamp", ["inspect"]),
             ("inspect Simulated_Ear --values", ["inspect"]), ("read Simulated_Strap heart-rate-control-point", []),
             ("read Simulated_Strap battery-level", ["read"]), ("read Simulated_Lamp ff01 --guess", ["read"]),
@@ -58,6 +58,16 @@ struct OutputSchemaTests {
     @Test func `lines of a scan are, too`() async throws {
         let scan = Tool(["scan", "--duration", "0", "--duplicates", "--backend", "simulated", "--json"])
         try check(try await scan.afterFirstLine { $0.send(.interrupt) }.output, ["scan"])
+    }
+
+    @Test func `lines of radios are, too`() async throws {
+        // A busy machine may hear nothing within a second.
+        for duration in [1, 4, 16, 64] {
+            let result = try await Tool.run(
+                "radios", "--duration", "\(duration)", "--backend", "simulated", "--json")
+            guard result.output.contains(#""path""#) || duration == 64 else { continue }
+            return try check(result.output, ["radio", "path"])
+        }
     }
 
     @Test func `packets of a channel, numbers and findings are, too`() async throws {
