@@ -148,6 +148,7 @@ package enum TCP {
     /// A socket that accepts connections. Safe to share: used on the loop's thread only.
     package final class Listener: @unchecked Sendable {
         private let watch: DescriptorWatch
+        private var descriptor: FileDescriptor?
         /// The port that it listens at.
         package let port: UInt16
 
@@ -157,6 +158,7 @@ package enum TCP {
         fileprivate init(
             _ descriptor: FileDescriptor, on loop: EventLoop, onConnection: @escaping (FileDescriptor) -> Void
         ) {
+            self.descriptor = descriptor
             var (address, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
             port = withUnsafeMutableBytes(of: &address) { bytes in
                 let start = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
@@ -176,7 +178,12 @@ package enum TCP {
         }
 
         /// Accepts no more connections.
-        package func close() { watch.cancel() }
+        package func close() {
+            watch.cancel()
+            // A process that is being started has a copy of the descriptor, at which others could connect until then.
+            if let descriptor { _ = shutdown(descriptor.rawValue, Int32(SHUT_RDWR)) }
+            descriptor = nil
+        }
     }
 }
 

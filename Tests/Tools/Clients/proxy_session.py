@@ -133,7 +133,10 @@ async def first(port: int, key: str | None, count: int) -> Proxy:
     cccd = next(d for d in output.descriptors if d.uuid == CCCD)
     await proxy.api.bluetooth_gatt_write_descriptor(NUMBER, cccd.handle, b'\x01\x00')
     print('subscribed', flush=True)
-    await proxy.until(lambda: len(received) >= count)
+    try:
+        await proxy.until(lambda: len(received) >= count)
+    except TimeoutError:
+        raise AssertionError(f'{len(received)} values have arrived, at last {received[-3:]}') from None
     assert received == list(range(count)), received
     await proxy.api.bluetooth_gatt_write_descriptor(NUMBER, cccd.handle, b'\x00\x00')
     proxy.api.bluetooth_gatt_stop_notify(NUMBER, output.handle)
