@@ -94,6 +94,7 @@ extension RadioChecks {
                 // Without a scan: it has a link now.
                 #expect(try await central.first(matching: .identity("strap"), timeout: peer.timeout).id == address)
                 try await found.peripheral.disconnect()
+                await forgetFormerAddress()
             }
         }
     }
