@@ -29,7 +29,8 @@ actor SMPSession {
     private var listening: (number: Int, stream: NotificationStream<[UInt8]>, task: Task<Void, Never>)?
     private var reassembler: SMPReassembler
     private var lastNumber = 0
-    private var isClosed = false
+    private var isClosed: Bool { closing != nil }
+    private var closing: Task<Void, Never>?
     private(set) var version = SMPVersion.two
     private var knownParameters: ManagementParameters??
 
@@ -146,19 +147,32 @@ actor SMPSession {
         for id in pending.keys where !waiting.contains(id) { settle(id, .failure(error)) }
     }
 
-    /// Ends the session: requests that wait throw `connectionCancelled`. The link stays. Returns when the device was
-    /// asked to stop sending, so that the next session has a subscription of its own: devices handle the requests of
-    /// one in order.
+    /// Ends the session: requests that wait throw `connectionCancelled`. The link stays.
+    ///
+    /// Returns when the device has the whole frame that is being written, and was asked to stop sending, so that the
+    /// next session's frames and responses are its own: devices handle the requests of one subscription in order. A
+    /// cancelled task does not wait.
     func close() async {
-        isClosed = true
-        let ended = listening
+        let closing = closing ?? end()
+        self.closing = closing
+        let isOver = Outcome<Void>()
+        Task {
+            await closing.value
+            isOver.deliver(.success(()))
+        }
+        try? await isOver.wait()
+    }
+
+    private func end() -> Task<Void, Never> {
+        let (ended, unfinished) = (listening, writing)
         listening = nil
-        // The frame that is being written is completed, so that the device does not wait for its rest.
         if isConnecting { writing?.cancel() }
         outgoing = []
         failAll(BLEError(.connectionCancelled, "the session was ended", isRetryable: false))
-        guard let ended else { return }
-        await Task { await ended.stream.end() }.value
+        return Task {
+            await unfinished?.value
+            await ended?.stream.end()
+        }
     }
 
     // MARK: Writing
@@ -231,7 +245,7 @@ actor SMPSession {
     private func listen() async throws(BLEError) {
         guard listening == nil else { return }
         let stream = try await peripheral.notifications(key, overflow: .fail(capacity: 1024))
-        guard !isClosed, listening == nil else { return }
+        guard !isClosed, listening == nil else { return await stream.end() }
         let number = number()
         reassembler.reset()
         let task = Task {
