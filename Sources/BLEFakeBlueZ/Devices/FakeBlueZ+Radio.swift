@@ -9,7 +9,11 @@ import Synchronization
 extension FakeBlueZ {
     func handle(_ event: CentralBackendEvent) {
         switch event {
-        case .advertisementReceived(let id, let advertisement): Task { self.heard(id, advertisement) }
+        case .advertisementReceived(let id, let advertisement):
+            Task {
+                // The scan may have ended meanwhile, and with it what is known of strengths.
+                if isDiscovering || hasMonitors { heard(id, advertisement) }
+            }
         case .linkEnded(let id, _): linkEnded(id)
         case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
         case .servicesChanged(let id): Task.immediate { await self.servicesChanged(id) }

@@ -53,12 +53,13 @@ struct VendorFilesTests {
         return try await world.ble(["--vendor", path] + arguments).run()
     }
 
-    /// A scan that is interrupted after its first line.
+    /// A scan that is interrupted once it has shown the tank.
     private func scan(_ arguments: String...) async throws -> Tool.Result {
         try Data(Self.definition.utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        return try await world.ble(["--vendor", path, "scan", "--duration", "0"] + arguments).afterFirstLine {
-            $0.send(.interrupt)
+        return try await world.ble(["--vendor", path, "scan", "--duration", "0"] + arguments).run { program in
+            try await program.output.until("moisture")
+            program.send(.interrupt)
         }
     }
 
