@@ -119,12 +119,14 @@ struct MixedRadiosTests {
         let found = central.peripheral(battery.id)
         await until { await found.radioPaths.filter { $0.age != nil }.count == 3 }
         #expect(await central.radios.map(\.name) == ["attic", "cellar", "garage"])
+        await until { await central.radios.allSatisfy { $0.freeSlots != nil } }
+        let free = await central.radios.compactMap(\.freeSlots)
         try await found.setRadios(["cellar"])
         try await found.connect()
         #expect(await found.radio == "cellar")
-        await until { await central.radios.map(\.freeSlots) == [5, 4, 5] }
+        await until { await central.radios.map(\.freeSlots) == [free[0], free[1] - 1, free[2]] }
         try await found.disconnect()
-        await until { await central.radios.map(\.freeSlots) == [5, 5, 5] }
+        await until { await central.radios.map(\.freeSlots) == free }
         scan.cancel()
         await central.shutDown()
         for proxy in proxies { await proxy.end() }

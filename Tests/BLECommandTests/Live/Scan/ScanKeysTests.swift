@@ -113,7 +113,8 @@ import Testing
 
     @Test func `without a terminal as its input, the table has no keys`() async throws {
         let result = try await scan("--duration 0", input: "< /dev/null") { program in
-            let id = try await process(program)
+            try await program.output.until("Simulated Strap")
+            let id = try #require(program.output.text.firstMatch(of: /pid=(\d+)/).flatMap { pid_t($0.1) })
             #expect(kill(id, SIGINT) == 0)
         }
         #expect(result.status == "130")
