@@ -8,11 +8,11 @@ import Testing
     private static let long = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
     private static let frames: [(FindHubBeacon, String)] = [
-        (.init(ephemeralID: Hex.bytes(short)!, isSeparated: false, hashedFlags: 0xC6), "40" + short + "c6"),
-        (.init(ephemeralID: Hex.bytes(short)!, isSeparated: true, hashedFlags: 0), "41" + short + "00"),
-        (.init(ephemeralID: Hex.bytes(short)!, isSeparated: true), "41" + short),
-        (.init(ephemeralID: Hex.bytes(long)!, isSeparated: false), "40" + long),
-        (.init(ephemeralID: Hex.bytes(long)!, isSeparated: true, hashedFlags: 0xFF), "41" + long + "ff"),
+        (.init(ephemeralID: Hex.bytes(short)!, protectsFromTracking: false, hashedFlags: 0xC6), "40" + short + "c6"),
+        (.init(ephemeralID: Hex.bytes(short)!, protectsFromTracking: true, hashedFlags: 0), "41" + short + "00"),
+        (.init(ephemeralID: Hex.bytes(short)!, protectsFromTracking: true), "41" + short),
+        (.init(ephemeralID: Hex.bytes(long)!, protectsFromTracking: false), "40" + long),
+        (.init(ephemeralID: Hex.bytes(long)!, protectsFromTracking: true, hashedFlags: 0xFF), "41" + long + "ff"),
     ]
 
     private func findHub(_ hex: String) throws -> FindHubBeacon? {
@@ -45,7 +45,8 @@ import Testing
             }
         }
         #expect(throws: AdvertisementFormatError("Find Hub", .invalidLength(count))) {
-            try FindHubBeacon(ephemeralID: [UInt8](repeating: 7, count: count), isSeparated: true).advertisement()
+            try FindHubBeacon(ephemeralID: [UInt8](repeating: 7, count: count), protectsFromTracking: true)
+                .advertisement()
         }
     }
 
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test func `a Find Hub tracker is shown with its identifier and state`() {
-        #expect("\(Self.frames[0].0)" == "EID \(Self.short), near its owner")
-        #expect("\(Self.frames[1].0)" == "EID \(Self.short), separated from its owner")
+        #expect("\(Self.frames[0].0)" == "EID \(Self.short)")
+        #expect("\(Self.frames[1].0)" == "EID \(Self.short), protects from unwanted tracking")
     }
 }

@@ -79,6 +79,50 @@ struct MixedRadiosTests {
         await proxy.end()
     }
 
+    @Test func `a link over a radio that describes the services differently tells no change`() async throws {
+        let world = try await BlueZWorld(minorVersion: 82)
+        let proxy = try await SwitchedProxy(world.radio, "attic")
+        // A proxy does not tell which services a service includes.
+        let strap = await world.radio.add(
+            PeripheralDefinition(
+                advertisement: Advertisement(localName: "Strap", rssi: -50),
+                services: [
+                    .battery(level: 90),
+                    ServiceDefinition(
+                        BluetoothUUID(0xFF00), includes: [BluetoothUUID(0x180F)],
+                        characteristics: [CharacteristicDefinition(BluetoothUUID(0xFF01), .read)]),
+                ]))
+        let adapter = Radio.bluez(
+            adapter: "hci0", address: world.address, channelSockets: world.daemon.channelSockets)
+        let central = try await Central(radios: [proxy.radio, adapter], configuration: .quiet())
+        let found = try await central.first(matching: .id(strap.id), timeout: HangLimit.step).peripheral
+        let scan = Task { for try await _ in central.discoveries() {} }
+        await until { await found.radioPaths.filter { $0.age != nil }.count == 2 }
+        var events = await found.connectionEvents().makeAsyncIterator()
+        var databases: [GATTDatabase] = []
+        var told = 0
+        for radio in ["attic", "hci0", "attic", "hci0"] {
+            try await found.setRadios([radio])
+            try await found.connect()
+            #expect(await found.radio == radio)
+            databases.append(try await found.services())
+            try await found.disconnect()
+            loop: while let event = try await events.next() {
+                switch event {
+                case .servicesChanged: told += 1
+                case .disconnected: break loop
+                default: continue
+                }
+            }
+        }
+        #expect(databases[0] != databases[1])
+        #expect(databases[0] == databases[2] && databases[1] == databases[3])
+        #expect(told == 0)
+        scan.cancel()
+        await central.shutDown()
+        await proxy.end()
+    }
+
     @Test func `a hub offers several radios as one proxy, and a link moves behind it`() async throws {
         let radio = SimulatedRadio()
         await radio.addAdapter("hci1")

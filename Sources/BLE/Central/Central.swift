@@ -39,8 +39,8 @@ public actor Central {
         public var logger: Logger
         /// How the central pairs. By default, without prompts.
         public var pairing: PairingBehavior
-        /// The keys of devices with private addresses, by names of the program's choice. None by default. See
-        /// ``Central/setIdentities(_:)``.
+        /// The keys of devices with private addresses, by names of the program's choice, at most 256. None by default.
+        /// See ``Central/setIdentities(_:)``.
         public var identities: [String: IdentityResolvingKey]
 
         /// Creates a configuration.
@@ -114,8 +114,9 @@ public actor Central {
     /// Creates a central that uses `backend`.
     ///
     /// Throws `bluetoothUnavailable` and `adapterNotFound`, unless ``Configuration/waitsForBluetooth`` is set, and
-    /// `unauthorized`.
+    /// `unauthorized`. Throws `invalidArgument` for more than 256 identities.
     public init(backend: some CentralBackend, configuration: Configuration = Configuration()) async throws(BLEError) {
+        try Self.check(configuration.identities)
         self.backend = backend
         self.configuration = configuration
         let stateWatch = StateWatch()

@@ -247,7 +247,9 @@ extension Central {
             if let lost = link.loss { throw lost }
             link.setObstacle(nil)
             step(link) { $0.attemptSucceeded(number) }
-            if link.publishServices() { report(.servicesChanged, of: id) }
+            if link.state == .connected, link.publishServices(over: linkRadio(of: id)) {
+                report(.servicesChanged, of: id)
+            }
             restoreInterrupted(id)
             runHandler(id)
             considerIdle(id)

@@ -15,7 +15,8 @@ public enum ConnectionEvent: Sendable {
     /// A request to end the link failed. This central no longer uses the link, but it may still be up.
     case disconnectFailed(BLEError)
     /// The peripheral's services changed: on the link, or since the link before, as after an update of its firmware.
-    /// In the latter case, the event follows ``connected``. ``Peripheral/services()`` returns the new ones, whose
-    /// handles may be others.
+    /// In the latter case, the event follows ``connected``, as that of a change during the attempt does. With several
+    /// radios, the services are compared with those of the last link of the same radio, since a stack may describe them
+    /// in its own way. ``Peripheral/services()`` returns the new ones, whose handles may be others.
     case servicesChanged
 }

@@ -29,8 +29,11 @@ final class Link {
     private(set) var loss: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
     private(set) var database: GATTDatabase?
-    /// The services that the program knows: those of the last link that was up, until it is told that they changed.
-    private var knownDatabase: GATTDatabase?
+    /// The services that the program knows, by the radio that has told them, of those since it was told of a change:
+    /// stacks describe the same services differently. The key is nil without several radios.
+    private var knownDatabases: [String?: GATTDatabase] = [:]
+    /// Whether the program must still be told of a change: it happened before the link was up.
+    private var owesChange = false
     /// The characteristics that were used so far.
     private var targets: [CharacteristicKey: Central.Target] = [:]
     /// The values that were read last on this link, with the central's time, by the handles of their characteristics.
@@ -197,11 +200,20 @@ final class Link {
         attMTU = nil
     }
 
-    /// Records that the program knows the discovered services. Returns whether those that it knew are others.
-    @discardableResult
-    func publishServices() -> Bool {
-        defer { knownDatabase = database }
-        return knownDatabase != nil && knownDatabase != database
+    /// Records that the program knows the discovered services. Returns whether it must be told that they changed: since
+    /// the last link of the same radio, or during the attempt, even if they are not discovered again yet.
+    func publishServices(over radio: String?) -> Bool {
+        let known = knownDatabases[radio]
+        let isChanged = owesChange || database != nil && known != nil && known != database
+        owesChange = false
+        if isChanged { knownDatabases = [:] }
+        if let database { knownDatabases[radio] = database }
+        return isChanged
+    }
+
+    /// Records that the program knows the services that were discovered after it was told of their change.
+    func publishChangedServices(over radio: String?) {
+        if let database { knownDatabases = [radio: database] }
     }
 
     /// Returns a characteristic; nil if it was not discovered.
@@ -224,13 +236,14 @@ final class Link {
         lastReads[handle] = (value, time)
     }
 
-    /// Handles changed services. Returns true for the first of the changes since the last discovery.
+    /// Handles changed services. Returns whether to tell the program now: only of the first of the changes since the
+    /// last discovery. Before the link is up, it is told when it is.
     func servicesChanged() -> Bool {
         serviceChanges += 1
         guard database != nil else { return false }
         voidServices()
-        knownDatabase = nil
-        return true
+        owesChange = state != .connected
+        return !owesChange
     }
 
     func setRediscovery(_ task: Task<Result<GATTDatabase, BLEError>, Never>?) { rediscovery = task }

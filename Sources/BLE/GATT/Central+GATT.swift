@@ -36,7 +36,7 @@ extension Central {
                     }
                     if Task.isCancelled { throw .cancelled }
                     links[id]?.discovered(database)
-                    links[id]?.publishServices()
+                    links[id]?.publishChangedServices(over: linkRadio(of: id))
                     links[id]?.setRediscovery(nil)
                     return .success(database)
                 } catch {
@@ -51,7 +51,7 @@ extension Central {
     /// Invalidates the discovered services after a change, and reports it.
     func servicesChanged(_ id: Peripheral.ID) {
         // A change arrives in several parts, of which only the first is reported.
-        guard links[id]?.servicesChanged() == true, connectionState(id) == .connected else { return }
+        guard links[id]?.servicesChanged() == true else { return }
         report(.servicesChanged, of: id)
     }
 

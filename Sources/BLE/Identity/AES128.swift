@@ -28,11 +28,20 @@ package struct AES128: Hashable, Sendable {
         self.keys = keys
     }
 
+    /// A block, the first byte first.
+    package typealias Block = SIMD16<UInt8>
+
     /// Returns the encrypted block.
     ///
     /// - Precondition: The block has 16 bytes.
     package func encrypt(_ block: [UInt8]) -> [UInt8] {
         precondition(block.count == Self.size, "a block of \(block.count) bytes, not \(Self.size)")
+        let state = encrypt(Block(block))
+        return (0..<Self.size).map { state[$0] }
+    }
+
+    /// Returns the encrypted block. Allocates nothing.
+    package func encrypt(_ block: Block) -> Block {
         var state = block
         add(round: 0, to: &state)
         for round in 1...Self.rounds {
@@ -45,11 +54,11 @@ package struct AES128: Hashable, Sendable {
         return state
     }
 
-    private func add(round: Int, to state: inout [UInt8]) {
+    private func add(round: Int, to state: inout Block) {
         for index in 0..<Self.size { state[index] ^= keys[Self.size * round + index] }
     }
 
-    private static func mixColumns(_ state: inout [UInt8]) {
+    private static func mixColumns(_ state: inout Block) {
         for column in stride(from: 0, to: size, by: 4) {
             let (a, b, c, d) = (state[column], state[column + 1], state[column + 2], state[column + 3])
             let all = a ^ b ^ c ^ d

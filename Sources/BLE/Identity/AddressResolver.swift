@@ -12,7 +12,8 @@
 ///
 /// The first packet with an address costs an encrypted block for each key up to the one that resolves it, so for
 /// all keys if none does. The results for the latest addresses are kept, also for those of other devices, so that
-/// later packets cost a look-up. An address that is not among the latest ones costs the blocks again.
+/// later packets cost a look-up. An address that is not among the latest ones costs the blocks again. A central has at
+/// most 256 keys; a program's own resolver should have no more.
 public struct AddressResolver<Device: Sendable>: Sendable {
     private let devices: [(key: IdentityResolvingKey, device: Device)]
     private let capacity: Int

@@ -29,7 +29,7 @@ public struct IdentityResolvingKey: Hashable, Sendable {
     ///
     /// Of the addresses of other devices, one of 2²⁴ is taken for one of this device.
     public func resolves(_ address: [UInt8]) -> Bool {
-        Self.isResolvable(address) && hash(address.prefix(3)) == address.suffix(3)
+        Self.isResolvable(address) && hash(address[0], address[1], address[2]) == (address[3], address[4], address[5])
     }
 
     /// Whether an id is one of the device's addresses. False for an id that is not an address.
@@ -42,10 +42,10 @@ public struct IdentityResolvingKey: Hashable, Sendable {
     ///
     /// - Parameter random: 22 bits. Higher bits are ignored.
     public func address(random: UInt32) -> [UInt8] {
-        let random =
-            [UInt8(truncatingIfNeeded: random >> 16) & 0x3F | 0x40]
-            + [random >> 8, random].map(UInt8.init(truncatingIfNeeded:))
-        return random + hash(random[...])
+        let high = UInt8(truncatingIfNeeded: random >> 16) & 0x3F | 0x40
+        let (middle, low) = (UInt8(truncatingIfNeeded: random >> 8), UInt8(truncatingIfNeeded: random))
+        let hash = hash(high, middle, low)
+        return [high, middle, low, hash.0, hash.1, hash.2]
     }
 
     /// Whether an address is resolvable: it has 6 bytes, the most significant first, of which the two highest bits are
@@ -55,8 +55,11 @@ public struct IdentityResolvingKey: Hashable, Sendable {
     }
 
     /// The random address hash function ah (volume 3, part H, section 2.2.2).
-    private func hash(_ random: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        cipher.encrypt([UInt8](repeating: 0, count: AES128.size - random.count) + random).suffix(3)
+    private func hash(_ high: UInt8, _ middle: UInt8, _ low: UInt8) -> (UInt8, UInt8, UInt8) {
+        var block = AES128.Block()
+        (block[13], block[14], block[15]) = (high, middle, low)
+        block = cipher.encrypt(block)
+        return (block[13], block[14], block[15])
     }
 }
 

@@ -53,6 +53,9 @@ extension Central {
     }
 
     nonisolated var several: RadiosBackend? { backend as? RadiosBackend }
+
+    /// The name of the radio that has the link to a peripheral, or makes it. Nil if the central has no several radios.
+    func linkRadio(of id: Peripheral.ID) -> String? { several?.assumeIsolated { $0.linkRadio(of: id) } }
 }
 
 extension Peripheral {
@@ -65,7 +68,7 @@ extension Peripheral {
     /// The name of the radio that has the link to this peripheral, or makes it. Nil without a link, and if the central
     /// has no several radios.
     public var radio: String? {
-        get async { await central.several?.linkRadio(of: id) }
+        get async { await central.linkRadio(of: id) }
     }
 
     /// Sets the radios with which links to this peripheral are made, from the next link on.

@@ -24,6 +24,8 @@ struct DiscoveryTracker {
     private struct Sighting {
         /// The last advertisement that was reported. Nil if it will not be compared.
         var reported: Advertisement?
+        /// The name that was reported with it.
+        var identity: String?
         var at: Duration
         var interval = LearnedInterval()
         var interruptions = 0
@@ -51,7 +53,7 @@ struct DiscoveryTracker {
         let isCompared = reportsUpdates && !duplicates
         guard let index = seen.index(forKey: id) else {
             seen[id] = Sighting(
-                reported: isCompared ? advertisement : nil, at: now, interruptions: interruptions)
+                reported: isCompared ? advertisement : nil, identity: identity, at: now, interruptions: interruptions)
             return .found
         }
         if learnsIntervals { learn(&seen.values[index], now) }
@@ -59,8 +61,9 @@ struct DiscoveryTracker {
         guard reportsUpdates else { return nil }
         guard isCompared, var comparable = seen.values[index].reported else { return .updated }
         comparable.rssi = advertisement.rssi
-        if comparable == advertisement { return nil }
+        if comparable == advertisement, seen.values[index].identity == identity { return nil }
         seen.values[index].reported = advertisement
+        seen.values[index].identity = identity
         return .updated
     }
 

@@ -315,6 +315,15 @@ struct Scanning {
         }
     }
 
+    /// Ends the scans for whose criteria there is a reason to. They throw it.
+    mutating func end(_ reason: (DiscoveryCriteria) -> BLEError?) {
+        for (token, scan) in receivers.scans {
+            guard let error = reason(scan.criteria) else { continue }
+            receivers.scans[token] = nil
+            scan.finish(error)
+        }
+    }
+
     /// Records that a change failed. After a failed change of the filter, the backend may still scan with the old
     /// filter, and is told once to stop if no scan is left.
     mutating func changeFailed(_ change: Change) {

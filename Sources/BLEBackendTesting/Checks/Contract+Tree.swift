@@ -109,10 +109,17 @@ extension Contract {
 
     /// Changes the services, and waits until the central has reported that.
     private func change(_ strap: Peripheral, to services: PeerServices) async throws {
-        var events = await strap.connectionEvents().makeAsyncIterator()
+        let events = await strap.connectionEvents()
         try await peer.setServices(services)
-        while let event = try await events.next() {
-            if case .servicesChanged = event { return }
+        try await untilToldOfChange(events, strap)
+    }
+
+    /// Waits for the report of changed services. Throws `timedOut` after the time that the peer may take.
+    private func untilToldOfChange(_ events: BoundedStream<ConnectionEvent>, _ strap: Peripheral) async throws {
+        try await strap.central.withDeadline(peer.timeout) {
+            for try await event in events {
+                if case .servicesChanged = event { return }
+            }
         }
     }
 
@@ -239,7 +246,7 @@ extension Contract {
     func servicesOfNextLink() async throws {
         try await withChangingServices { strap in
             let before = try #require(try await strap.services()[EchoStrap.service])
-            var events = await strap.connectionEvents().makeAsyncIterator()
+            let events = await strap.connectionEvents()
             try await peer.disconnect()
             try await until(.disconnected, strap)
             try await peer.setServices(.moved)
@@ -247,11 +254,7 @@ extension Contract {
             #expect(Self.isMoved(try await strap.services(), before))
             #expect(try await strap.read(EchoStrap.addition) == Array("added".utf8))
             #expect(try await strap.read(EchoStrap.twin) == Array("first".utf8))
-            var isTold = false
-            while !isTold, let event = try await events.next() {
-                if case .servicesChanged = event { isTold = true }
-            }
-            #expect(isTold)
+            try await untilToldOfChange(events, strap)
             try await peer.disconnect()
             try await until(.disconnected, strap)
             try await peer.setServices(.removed)

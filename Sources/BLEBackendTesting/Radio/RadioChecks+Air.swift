@@ -82,7 +82,7 @@ extension RadioChecks {
         guard let key = IdentityResolvingKey([UInt8](repeating: 0x5A, count: 16)) else { return }
         try await contract.withCentral { central in
             // Before the device has the key, its addresses are those of a stranger.
-            await central.setIdentities(["strap": key])
+            try await central.setIdentities(["strap": key])
             #expect(try await central.first(matching: .any, timeout: peer.timeout).identity == nil)
             await device.setIdentityKey(key)
             for _ in 1...2 {

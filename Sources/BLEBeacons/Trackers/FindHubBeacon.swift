@@ -8,21 +8,22 @@ public struct FindHubBeacon: Hashable, Codable, Sendable {
     /// The ephemeral identifier, 20 or 32 bytes, which changes about every 17 minutes. Only the owner can tell which
     /// identifiers belong together.
     public var ephemeralID: [UInt8]
-    /// Whether the tracker is in the mode that protects from unwanted tracking, which it enters when it is separated
-    /// from its owner. Its address then changes once a day.
-    public var isSeparated: Bool
+    /// Whether the tracker is in the mode that protects from unwanted tracking, in which its address changes only once
+    /// a day. The owner's phones turn the mode on and off. Without it, nothing is known about the owner, who may be
+    /// near or not.
+    public var protectsFromTracking: Bool
     /// The battery's level and the mode, hidden by a hash that only the owner can compute. Nil if the frame does not
     /// contain them.
     public var hashedFlags: UInt8?
 
     /// Creates a frame.
-    public init(ephemeralID: [UInt8], isSeparated: Bool, hashedFlags: UInt8? = nil) {
+    public init(ephemeralID: [UInt8], protectsFromTracking: Bool, hashedFlags: UInt8? = nil) {
         self.ephemeralID = ephemeralID
-        self.isSeparated = isSeparated
+        self.protectsFromTracking = protectsFromTracking
         self.hashedFlags = hashedFlags
     }
 
-    /// The frame types in Eddystone's service data: near the owner, and separated.
+    /// The frame types in Eddystone's service data: without the mode that protects from unwanted tracking, and in it.
     static let frameTypes: ClosedRange<UInt8> = 0x40...0x41
     /// The lengths of an identifier, on the curves secp160r1 and secp256r1.
     private static let lengths: Set<Int> = [20, 32]
@@ -43,7 +44,7 @@ extension FindHubBeacon: AdvertisementDecodable, AdvertisementEncodable {
             throw error(.invalidLength(data.count))
         }
         return FindHubBeacon(
-            ephemeralID: Array(data[1...length]), isSeparated: type == frameTypes.upperBound,
+            ephemeralID: Array(data[1...length]), protectsFromTracking: type == frameTypes.upperBound,
             hashedFlags: data.count == length + 2 ? data[length + 1] : nil)
     }
 
@@ -51,7 +52,7 @@ extension FindHubBeacon: AdvertisementDecodable, AdvertisementEncodable {
     /// One of 32 bytes needs extended advertising.
     public func encode(into advertisement: inout Advertisement) throws(AdvertisementFormatError) {
         guard Self.lengths.contains(ephemeralID.count) else { throw Self.error(.invalidLength(ephemeralID.count)) }
-        let type = isSeparated ? Self.frameTypes.upperBound : Self.frameTypes.lowerBound
+        let type = protectsFromTracking ? Self.frameTypes.upperBound : Self.frameTypes.lowerBound
         advertisement.serviceData[Eddystone.service] = [type] + ephemeralID + (hashedFlags.map { [$0] } ?? [])
     }
 
@@ -60,23 +61,24 @@ extension FindHubBeacon: AdvertisementDecodable, AdvertisementEncodable {
 }
 
 extension FindHubBeacon: CustomStringConvertible {
-    /// A line such as `EID 000102030405060708090a0b0c0d0e0f10111213, separated from its owner`.
+    /// A line such as `EID 000102030405060708090a0b0c0d0e0f10111213, protects from unwanted tracking`. Without the
+    /// mode, the identifier alone.
     public var description: String {
-        "EID \(Hex.string(ephemeralID)), \(isSeparated ? "separated from" : "near") its owner"
+        "EID \(Hex.string(ephemeralID))" + (protectsFromTracking ? ", protects from unwanted tracking" : "")
     }
 }
 
 /// Stored and sent as an object with the names of the properties. The identifier is hexadecimal text.
 extension FindHubBeacon {
     private enum CodingKeys: CodingKey {
-        case ephemeralID, isSeparated, hashedFlags
+        case ephemeralID, protectsFromTracking, hashedFlags
     }
 
     /// Reads the value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         ephemeralID = try container.decodeHex(forKey: .ephemeralID)
-        isSeparated = try container.decode(Bool.self, forKey: .isSeparated)
+        protectsFromTracking = try container.decode(Bool.self, forKey: .protectsFromTracking)
         hashedFlags = try container.decodeIfPresent(UInt8.self, forKey: .hashedFlags)
     }
 
@@ -84,7 +86,7 @@ extension FindHubBeacon {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeHex(ephemeralID, forKey: .ephemeralID)
-        try container.encode(isSeparated, forKey: .isSeparated)
+        try container.encode(protectsFromTracking, forKey: .protectsFromTracking)
         try container.encodeIfPresent(hashedFlags, forKey: .hashedFlags)
     }
 }

@@ -10,38 +10,54 @@ enum IdentityKeys {
     /// The size of the largest file, in bytes.
     private static let limit = 1 << 20
 
-    /// Returns the keys by name. Those without a name are `device 1`, `device 2` and so on. Throws `ValidationError`,
-    /// which does not contain a key.
-    static func read(_ arguments: [String]) async throws -> [String: IdentityResolvingKey] {
-        var keys: [String: IdentityResolvingKey] = [:]
+    /// A key with its name. Nil for a key without one.
+    typealias Key = (name: String?, key: IdentityResolvingKey)
+
+    /// Returns the keys, in order. Throws `ValidationError`, which does not contain a key.
+    static func read(_ arguments: [String]) async throws -> [Key] {
+        var keys: [Key] = []
         for argument in arguments {
-            guard let key = key(argument) else {
-                for line in try await lines(of: argument) {
-                    guard let key = Self.key(line.text) else {
-                        throw ValidationError("\(argument): line \(line.number) is not a key. \(form)")
-                    }
-                    try add(key, to: &keys)
-                }
+            if let key = key(argument) {
+                keys.append(key)
                 continue
             }
-            try add(key, to: &keys)
+            for line in try await lines(of: argument) {
+                guard let key = key(line.text) else {
+                    throw ValidationError("\(argument): line \(line.number) is not a key. \(form)")
+                }
+                keys.append(key)
+            }
+        }
+        var names: Set<String> = []
+        for case let name? in keys.map(\.name) where !names.insert(name).inserted {
+            throw ValidationError("Two keys have the name \(name.excerpt).")
         }
         return keys
     }
 
     private static let form = "A key has 32 hexadecimal digits, after a name and = if it has a name."
 
-    private static func add(
-        _ key: (name: String?, key: IdentityResolvingKey), to keys: inout [String: IdentityResolvingKey]
-    ) throws {
-        let name = key.name ?? "device \(keys.count + 1)"
-        guard keys.updateValue(key.key, forKey: name) == nil else {
-            throw ValidationError("Two keys have the name \(name.excerpt).")
+    /// Adds keys to those that are known by name. Returns their names: that of a key without one is the one by which it
+    /// is known, otherwise the first of `device 1`, `device 2` and so on that is not in use.
+    static func add(_ keys: [Key], to known: inout [String: IdentityResolvingKey]) -> Set<String> {
+        var names: Set<String> = []
+        for case (let name?, let key) in keys {
+            known[name] = key
+            names.insert(name)
         }
+        var namesByKey = Dictionary(known.map { ($0.value, $0.key) }, uniquingKeysWith: min)
+        var number = 1
+        for case (nil, let key) in keys {
+            while known["device \(number)"] != nil { number += 1 }
+            let name = namesByKey[key] ?? "device \(number)"
+            (known[name], namesByKey[key]) = (key, name)
+            names.insert(name)
+        }
+        return names
     }
 
     /// Returns the key in a text, and its name. Nil for any other text.
-    private static func key(_ text: String) -> (name: String?, key: IdentityResolvingKey)? {
+    private static func key(_ text: String) -> Key? {
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         guard let digits = parts.last, digits.utf8.count == 32, let bytes = Hex.bytes(String(digits)),
             let key = IdentityResolvingKey(bytes)
@@ -65,5 +81,16 @@ enum IdentityKeys {
         .enumerated()
         .map { (number: $0.offset + 1, text: String($0.element)) }
         .filter { !$0.text.isEmpty && !$0.text.hasPrefix("#") }
+    }
+}
+
+extension Central {
+    /// Adds keys to the identities, in one step: another scan of a shell may add some at the same time. Returns the
+    /// names of these.
+    func addIdentities(_ keys: [IdentityKeys.Key]) throws(BLEError) -> Set<String> {
+        var all = identities
+        let names = IdentityKeys.add(keys, to: &all)
+        try setIdentities(all)
+        return names
     }
 }

@@ -1,4 +1,5 @@
 import BLE
+import BLEFakeBlueZ
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -75,9 +76,14 @@ struct ScanCommandTests {
             try await program.output.until(lineCount: 1)
             addresses.append(await watch.rotateAddress().rawValue)
             try await program.output.until(lineCount: 2)
+            await world.daemon.remove(Peripheral.ID(rawValue: addresses[1]))
+            try await program.output.until("lost")
             program.send(.interrupt)
         }
-        let found = try result.objects.filter { $0["event"] as? String == "found" }
+        let lost = try result.objects.filter { $0["event"] as? String == "lost" }
+        #expect(lost.first?["identity"] as? String == "watch")
+        // Afterwards, it is found again.
+        let found = try result.objects.filter { $0["event"] as? String == "found" }.prefix(2)
         #expect(found.map { $0["id"] as? String } == addresses)
         #expect(found.map { $0["identity"] as? String } == ["watch", "watch"])
     }

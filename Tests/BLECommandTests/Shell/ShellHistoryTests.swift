@@ -11,11 +11,27 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var history = ShellHistory(path: path)
         #expect(history.lines == [])
-        for line in ["scan", "scan", "read 2a19", " write ff01 secret", "", "use \u{1B}[2J"] { _ = history.add(line) }
+        let lines = ["scan", "scan", "read 2a19", " write ff01 secret", "", "use \u{1B}[2J"]
+        for line in lines { _ = history.add(line) }
         #expect(history.lines == ["scan", "read 2a19"])
         #expect(ShellHistory(path: path).lines == ["scan", "read 2a19"])
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+    }
+
+    @Test func `a line with the key of a device is not kept, nor read from a file of an earlier version`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let key = "ec0234a357c8ad05341010a60a397d9b"
+        try FileManager.default.createDirectory(atPath: folder + "/ble", withIntermediateDirectories: true)
+        try Data("scan --irk \(key)\nscan\n".utf8).write(to: URL(filePath: path))
+        var history = ShellHistory(path: path)
+        for line in ["scan --irk \(key)", "scan --irk=watch=\(key) --json"] {
+            let isAdded = history.add(line)
+            #expect(!isAdded)
+        }
+        #expect(history.lines == ["scan"])
+        // The file does not have it any longer either.
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "scan\n")
     }
 
     @Test func `the oldest lines are removed`() throws {

@@ -92,8 +92,8 @@ import Testing
             EddystoneTelemetry(
                 batteryMillivolts: 3000, temperatureCelsius: -1.5, advertisementCount: 1, uptimeDeciseconds: 2)),
         Example(
-            "findHubBeacon", FindHubBeacon(ephemeralID: [1, 2], isSeparated: false),
-            FindHubBeacon(ephemeralID: [], isSeparated: true, hashedFlags: 255)),
+            "findHubBeacon", FindHubBeacon(ephemeralID: [1, 2], protectsFromTracking: false),
+            FindHubBeacon(ephemeralID: [], protectsFromTracking: true, hashedFlags: 255)),
         Example(
             "locationTracker", LocationTracker(networkID: 1, isNearOwner: false),
             LocationTracker(networkID: 255, isNearOwner: true, payload: [1, 2])),

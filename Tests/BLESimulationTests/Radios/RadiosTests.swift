@@ -49,6 +49,33 @@ import Testing
 
     private func radios(_ paths: [RadioPath]) -> [String] { paths.filter { $0.obstacle == nil }.map(\.radio) }
 
+    // MARK: Services
+
+    @Test func `services are compared with those of the last link of the same radio`() async throws {
+        let (world, battery, grip) = try await worldWithBattery()
+        var events = await battery.connectionEvents().makeAsyncIterator()
+        var told: [Bool] = []
+        for (number, radio) in ["hci1", "hci0", "hci1", "hci1", "hci0"].enumerated() {
+            if number == 1 { await grip.setServices([.battery(level: 5), .battery(level: 6)]) }
+            try await battery.setRadios([radio])
+            try await passing(world) {
+                try await battery.connect()
+                #expect(await battery.radio == radio)
+                try await battery.disconnect()
+            }
+            told.append(false)
+            loop: while let event = try await events.next() {
+                switch event {
+                case .servicesChanged: told[number] = true
+                case .disconnected: break loop
+                default: continue
+                }
+            }
+        }
+        #expect(told == [false, false, true, false, false])
+        await world.central.shutDown()
+    }
+
     // MARK: Discovery
 
     @Test func `an advertisement names its radio, and each radio that hears a peripheral has a path`() async throws {

@@ -89,6 +89,31 @@ import Testing
             ])
     }
 
+    @Test(arguments: [true, false])
+    func `a change while subscriptions are restored is told once the link is up, and once`(_ fails: Bool) async throws {
+        try await bench.maintain()
+        let values = try await strap.notifications(Bench.level)
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        await bench.backend.script(.startNotifications, .hold)
+        await bench.dropLink()
+        await bench.backend.asked(.startNotifications, 2)
+        // Also if the services are the same again when they are discovered.
+        if !fails { await bench.backend.set(Self.updated) }
+        await bench.backend.emit(.servicesChanged(strap.id))
+        await bench.backend.emit(.servicesChanged(strap.id))
+        await bench.backend.release(.startNotifications, fails ? Bench.error(.timedOut) : nil)
+        var story = try await Self.story(1, &events)
+        while story.last != "changed" { story += try await Self.story(1, &events) }
+        #expect(story.suffix(2) == ["connected", "changed"])
+        #expect(story.contains("failed") == fails)
+        #expect(try await (strap.services()[BluetoothUUID(0xFF10)] != nil) == !fails)
+        await bench.dropLink()
+        #expect(try await Self.story(3, &events) == ["disconnected ?", "connecting", "connected"])
+        try await strap.disconnect()
+        #expect(try await Self.story(1, &events) == ["disconnected local"])
+        withExtendedLifetime(values) {}
+    }
+
     @Test func `services that changed on a link are not told again on the next one`() async throws {
         var events = await strap.connectionEvents().makeAsyncIterator()
         try await strap.connect()

@@ -16,7 +16,7 @@ import Testing
 
     init() async throws {
         bench = try await Bench()
-        await bench.central.setIdentities(["watch": Self.watch, "phone": Self.phone])
+        try await bench.central.setIdentities(["watch": Self.watch, "phone": Self.phone])
     }
 
     private static func key(_ byte: UInt8) -> IdentityResolvingKey {
@@ -100,11 +100,64 @@ import Testing
         ]
         #expect(errors.allSatisfy { $0?.message.contains("ring") == true })
         #expect(await bench.backend.calls(.startDiscovery) == [])
-        await central.setIdentities(["ring": Self.stranger, "watch": Self.watch])
+        try await central.setIdentities(["ring": Self.stranger, "watch": Self.watch])
         let search = Task { try await central.first(matching: criteria && .identity("ring")) }
         await bench.backend.asked(.startDiscovery)
         search.cancel()
         _ = await search.result
+    }
+
+    @Test func `a scan whose name is removed ends, and the others go on`() async throws {
+        let central = central
+        let searches = ["watch", "phone"].map { name in
+            Task { try await central.first(matching: .identity(name)) }
+        }
+        let connecting = Task {
+            for try await _ in central.autoConnections(matching: .identities(["watch", "phone"])) {}
+        }
+        await until { await central.scanCount == 3 }
+        try await central.setIdentities(["watch": Self.watch])
+        let error = await expectError(.invalidArgument) { try await searches[1].value }
+        #expect(error?.message.contains("phone") == true)
+        await expectError(.invalidArgument) { try await connecting.value }
+        await hear(Self.id(Self.watch, 1))
+        #expect(try await searches[0].value.identity == "watch")
+    }
+
+    @Test func `a key that is added names what a scan has found already`() async throws {
+        let ring = Self.id(Self.stranger, 1)
+        let told = SharedValue<[String?]>([])
+        let scan = Task { [central] in
+            for try await event in central.discoveryEvents(staleAfter: nil) {
+                switch event {
+                case .found(let found), .updated(let found): told.change { $0.append(found.identity) }
+                case .lost, .waiting: break
+                }
+            }
+        }
+        await bench.backend.asked(.startDiscovery)
+        await hear(ring)
+        try await told.until { $0 == [nil] }
+        try await central.setIdentities(["ring": Self.stranger])
+        await hear(ring)
+        await hear(ring)
+        try await told.until { $0 == [nil, "ring"] }
+        scan.cancel()
+        _ = await scan.result
+    }
+
+    @Test func `there are at most 256 keys`() async throws {
+        func keys(_ count: Int) -> [String: IdentityResolvingKey] {
+            Dictionary(uniqueKeysWithValues: (1...count).map { ("device \($0)", Self.watch) })
+        }
+        try await central.setIdentities(keys(256))
+        await expectError(.invalidArgument) { try await central.setIdentities(keys(257)) }
+        #expect(await central.identities.count == 256)
+        var configuration = Central.Configuration.quiet()
+        configuration.identities = keys(257)
+        await expectError(.invalidArgument) {
+            _ = try await Central(backend: ScriptedBackend(), configuration: configuration)
+        }
     }
 
     @Test func `the keys are tried at the first advertisement of an address`() async throws {
@@ -175,4 +228,9 @@ import Testing
         #expect(text.contains("key of 16 bytes"))
         for part in ["161", "162", "a1", "A1"] { #expect(!text.contains(part), "\(part)") }
     }
+}
+
+extension Central {
+    /// The number of scans in progress.
+    fileprivate var scanCount: Int { scanning.scans(without: "nobody").count }
 }

@@ -34,6 +34,15 @@ import Testing
         #expect(tracker.record(strap, new, now: .zero) == nil)
     }
 
+    @Test func `a peripheral whose name among the keys is another is updated once`() {
+        var tracker = tracker()
+        _ = tracker.record(strap, advertisement, now: .zero)
+        for identity in ["watch", "phone", nil] {
+            #expect(tracker.record(strap, advertisement, identity: identity, now: .zero) == .updated)
+            #expect(tracker.record(strap, advertisement, identity: identity, now: .zero) == nil)
+        }
+    }
+
     @Test(arguments: [-30, nil]) func `signal strength alone is nothing new`(_ rssi: Int?) {
         var tracker = tracker()
         _ = tracker.record(strap, advertisement, now: .zero)

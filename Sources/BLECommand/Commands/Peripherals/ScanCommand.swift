@@ -51,9 +51,10 @@ struct ScanCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only the device whose private addresses this identity resolving key resolves, 32 hexadecimal digits, the "
-                + "most significant first; with a name to show, or a file with a key in each line; repeatable, for any "
-                + "of several.", valueName: "[name=]key|file"),
+            "Only the devices whose private addresses the identity resolving keys in this file resolve: in each line "
+                + "32 hexadecimal digits, the most significant first, after a name and = if it has a name; repeatable. "
+                + "A key itself is accepted, too, but other users of the machine see the arguments.",
+            valueName: "file|[name=]key"),
         completion: .file())
     var irk: [String] = []
 
@@ -79,7 +80,7 @@ struct ScanCommand: AsyncParsableCommand {
         }
     }
 
-    private func criteria(_ identities: [String: IdentityResolvingKey]) -> DiscoveryCriteria {
+    private var criteria: DiscoveryCriteria {
         var criteria = DiscoveryCriteria(services: Set(service.map(\.uuid)), minimumRSSI: rssi)
         if let name = name?.lowercased() {
             criteria = criteria && .custom { $0.localName?.lowercased().contains(name) == true }
@@ -87,19 +88,18 @@ struct ScanCommand: AsyncParsableCommand {
         if let exactName { criteria = criteria && .name(exactName) }
         if let manufacturer { criteria = criteria && .manufacturer(manufacturer.company, manufacturer.pattern) }
         if let serviceData { criteria = criteria && .serviceData(serviceData.service, serviceData.pattern) }
-        if !identities.isEmpty { criteria = criteria && .identities(Set(identities.keys)) }
         if passive { criteria = criteria && .passive }
         return criteria && .transport(transport.transport)
     }
 
     func run() async throws {
-        let identities = try await IdentityKeys.read(irk)
-        guard irk.isEmpty || !identities.isEmpty else { throw ValidationError("The files of --irk have no key.") }
-        let criteria = criteria(identities)
+        let keys = try await IdentityKeys.read(irk)
+        guard irk.isEmpty || !keys.isEmpty else { throw ValidationError("The files of --irk have no key.") }
+        let base = criteria
         let (duration, duplicates, lines, order) = (duration, duplicates, events, sort)
         try await Session.run(options) { central, output in
             // In a shell, the keys of earlier scans stay known.
-            await central.setIdentities(central.identities.merging(identities) { $1 })
+            let criteria = keys.isEmpty ? base : base && .identities(try await central.addIdentities(keys))
             let limit = duration ?? 10 > 0 ? Duration.milliseconds(Int64((duration ?? 10) * 1000)) : nil
             if !lines, output.terminalSize != nil {
                 let view = ScanView(output, order: order, end: duration == nil ? limit : nil)
@@ -125,7 +125,10 @@ struct ScanCommand: AsyncParsableCommand {
             case .found(let discovery): try show("found", discovery, output)
             case .updated(let discovery): try show("updated", discovery, output)
             case .lost(let peripheral):
-                try show("lost", Discovery(peripheral: peripheral, advertisement: Advertisement()), output)
+                let identity = await peripheral.central.identity(of: peripheral.id)
+                try show(
+                    "lost", Discovery(peripheral: peripheral, advertisement: Advertisement(), identity: identity),
+                    output)
             case .waiting(let error): output.note("waiting: \(error.message)")
             }
             if events.droppedCount > dropped {

@@ -9,8 +9,9 @@ import FoundationEssentials
 
 /// The lines that a user has entered, also in earlier sessions.
 ///
-/// A line that begins with a space is not kept, and neither are answers to the questions of a pairing, which are not
-/// lines of the shell. Without a file that can be written, lines are kept for the session.
+/// A line that begins with a space is not kept, nor one with `--irk`, which may have a device's key, and neither are
+/// answers to the questions of a pairing, which are not lines of the shell. Without a file that can be written, lines
+/// are kept for the session.
 struct ShellHistory: Sendable {
     private(set) var lines: [String] = []
     private let path: String?
@@ -19,13 +20,14 @@ struct ShellHistory: Sendable {
     static let limit = 1000
     private static let longestLine = 4096
 
-    /// Reads the history in a file, and removes the oldest lines if there are too many. Nil for a history without one.
+    /// Reads the history in a file, and removes from it what is not kept, and the oldest lines if there are too many.
+    /// Nil for a history without one.
     init(path: String?) {
         self.path = path
         guard let path, let content = FileManager.default.contents(atPath: path) else { return }
-        let all = String(decoding: content, as: UTF8.self).split(separator: "\n").map(String.init).filter(Self.isKept)
-        lines = all.suffix(Self.limit)
-        if all.count > Self.limit { replaceFile(path) }
+        let all = String(decoding: content, as: UTF8.self).split(separator: "\n").map(String.init)
+        lines = all.filter(Self.isKept).suffix(Self.limit)
+        if lines.count < all.count { replaceFile(path) }
     }
 
     /// Returns the history of this user, in `$XDG_STATE_HOME/ble/history`.
@@ -40,7 +42,7 @@ struct ShellHistory: Sendable {
 
     private static func isKept(_ line: String) -> Bool {
         !line.allSatisfy(\.isWhitespace) && !line.hasPrefix(" ") && line.utf8.count <= longestLine
-            && line == line.harmless
+            && line == line.harmless && !line.contains("--irk")
     }
 
     /// Adds a line, unless it is the same as the last one. Returns whether it was added.
