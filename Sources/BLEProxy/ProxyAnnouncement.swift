@@ -21,9 +21,17 @@ public actor ProxyAnnouncement {
         case owner(isPresent: Bool)
         /// Avahi's server runs, again or with another host name.
         case serverRuns
-        /// Another machine has the name.
-        case collision
+        /// The state of a group.
+        case group(String, GroupState)
         case busLost
+    }
+
+    /// Avahi's numbers of a group's states.
+    private enum GroupState: Int32 {
+        case established = 2
+        /// Another machine has the name.
+        case collision = 3
+        case failure = 4
     }
 
     private static let avahi = "org.freedesktop.Avahi"
@@ -53,8 +61,12 @@ public actor ProxyAnnouncement {
 
     /// Announces the proxy until the task is cancelled, again whenever Avahi or the bus has restarted.
     ///
-    /// - Parameter port: the port at which the proxy listens.
-    public func run(port: UInt16) async {
+    /// - Parameters:
+    ///   - host: the address at which the proxy listens, as numbers: it is announced for the protocol and the network
+    ///     of that address. `0.0.0.0` is for IPv4 alone.
+    ///   - port: the port at which it listens.
+    public func run(host: String = "0.0.0.0", port: UInt16) async {
+        let place = TCP.place(of: host)
         while !Task.isCancelled {
             let (changes, producer) = BoundedStream.make(of: Change.self, policy: .dropOldest(capacity: 64))
             let session = BusSession(
@@ -62,7 +74,7 @@ public actor ProxyAnnouncement {
                 onSignal: { signal in if let change = Self.change(signal) { producer.yield(change) } },
                 onOwner: { producer.yield(.owner(isPresent: $0 != nil)) }, onLoss: { producer.yield(.busLost) })
             do {
-                try await announce(port, session, changes)
+                try await announce(port, place, session, changes)
             } catch let error as DBusError {
                 set(.unavailable(reason: error.message))
             } catch {
@@ -81,7 +93,9 @@ public actor ProxyAnnouncement {
     }
 
     /// Announces, and again after each change. Returns when the bus is lost.
-    private func announce(_ port: UInt16, _ session: BusSession, _ changes: BoundedStream<Change>) async throws {
+    private func announce(
+        _ port: UInt16, _ place: TCP.Place, _ session: BusSession, _ changes: BoundedStream<Change>
+    ) async throws {
         try await session.open(bus, timeout: Self.timeout)
         try await session.listen(
             "type='signal',sender='\(Self.avahi)',interface='\(Self.avahi).Server',member='StateChanged'",
@@ -95,8 +109,7 @@ public actor ProxyAnnouncement {
             group = nil
             if isPresent {
                 do throws(DBusError) {
-                    group = try await add(&name, port, session)
-                    set(.announced(name))
+                    group = try await add(&name, port, place, session)
                 } catch {
                     // Its end is a change of its own.
                     guard error.isServiceGone else { throw error }
@@ -104,38 +117,52 @@ public actor ProxyAnnouncement {
             } else {
                 set(.unavailable(reason: "Avahi does not run"))
             }
-            guard let change = try await next.next() else { return }
-            switch change {
-            case .owner(let now):
-                isPresent = now
-                group = nil
-            case .serverRuns: break
-            case .collision: name = try await alternative(to: name, session)
-            case .busLost: return set(.unavailable(reason: "the bus has stopped"))
+            addition: while true {
+                guard let change = try await next.next() else { return }
+                switch change {
+                case .owner(let now):
+                    isPresent = now
+                    group = nil
+                    break addition
+                case .serverRuns: break addition
+                case .group(let path, let state):
+                    // It may be that of a former group.
+                    guard path == group else { continue }
+                    switch state {
+                    case .established: set(.announced(name))
+                    case .collision:
+                        name = try await alternative(to: name, session)
+                        break addition
+                    case .failure: throw DBusError(.malformed, message: "Avahi could not announce the proxy")
+                    }
+                case .busLost: return set(.unavailable(reason: "the bus has stopped"))
+                }
             }
         }
     }
 
     /// Adds the service, and returns the path of its group.
-    private func add(_ name: inout String, _ port: UInt16, _ session: BusSession) async throws(DBusError) -> String {
+    private func add(
+        _ name: inout String, _ port: UInt16, _ place: TCP.Place, _ session: BusSession
+    ) async throws(DBusError) -> String {
         let reply = try await session.call(call("/", "Server", "EntryGroupNew"), timeout: Self.timeout)
         guard let group = try reply.value().string else { throw DBusError(.malformed, message: "Avahi gave no group") }
         for _ in 0..<Self.maximumNames {
             do throws(DBusError) {
-                // On all interfaces, over both protocols.
                 let arguments: [DBusValue] = [
-                    .int32(-1), .int32(-1), .uint32(0), .string(name), .string("_esphomelib._tcp"), .string(""),
-                    .string(""), .uint16(port), .array(element: "ay", texts.map { .bytes(Array($0.utf8)) }),
+                    .int32(place.interface), .int32(place.family), .uint32(0), .string(name),
+                    .string("_esphomelib._tcp"), .string(""), .string(""), .uint16(port),
+                    .array(element: "ay", texts.map { .bytes(Array($0.utf8)) }),
                 ]
                 _ = try await session.call(call(group, "EntryGroup", "AddService", arguments), timeout: Self.timeout)
-                break
+                _ = try await session.call(call(group, "EntryGroup", "Commit"), timeout: Self.timeout)
+                return group
             } catch {
                 guard error.name == "\(Self.avahi).CollisionError" else { throw error }
                 name = try await alternative(to: name, session)
             }
         }
-        _ = try await session.call(call(group, "EntryGroup", "Commit"), timeout: Self.timeout)
-        return group
+        throw DBusError(.malformed, message: "other machines have the last \(Self.maximumNames) names that were tried")
     }
 
     private func alternative(to name: String, _ session: BusSession) async throws(DBusError) -> String {
@@ -170,6 +197,7 @@ public actor ProxyAnnouncement {
         var body = signal.body
         guard let state = try? body.int32() else { return nil }
         if signal.interface == "org.freedesktop.Avahi.Server" { return state == 2 ? .serverRuns : nil }
-        return signal.interface == "org.freedesktop.Avahi.EntryGroup" && state == 3 ? .collision : nil
+        guard signal.interface == "org.freedesktop.Avahi.EntryGroup" else { return nil }
+        return GroupState(rawValue: state).map { .group(signal.path.string, $0) }
     }
 }

@@ -5,9 +5,12 @@ internal import Waiting
 
 /// A request of a client that is under way.
 struct ProxyRequest {
+    /// It is higher than those of all earlier requests: a request waits for lower numbers alone.
     let number: Int
     let address: UInt64
     let task: Task<Void, Never>
+    /// What it starts or ends the notifications of, if it does.
+    var subscription: AttributeOfProxy?
 }
 
 /// The connection of one client, and what it holds. Used in the server's isolation.
@@ -17,8 +20,10 @@ final class ProxyClient {
     /// Nil before the client has greeted.
     var event: ProxyEvent.Client?
     var hasGreeted: Bool { event != nil }
-    /// How long nothing was received, in steps of the server's checks.
-    var silence = Duration.zero
+    /// The source of its connection, as far as it counts as one.
+    let source: [UInt8]
+    /// When something was received, and when it was pinged, since the beginning of the server.
+    var (lastReceived, lastPing) = (Duration.zero, Duration.zero)
     /// The limit of its greeting, or the next check of its silence.
     var timer: (number: Int, expiry: Expiry)?
 
@@ -34,39 +39,62 @@ final class ProxyClient {
     var toldScanner: ProxyMessage?
     var toldSlots: ProxyMessage?
     var reportsSlots = false
-    /// The attempts to connect, by address, and the events of their links.
-    var attempts: [UInt64: Task<BoundedStream<ConnectionEvent>, any Error>] = [:]
+    /// Reports the peripherals with a link to it, once for each subscription to advertisements that finds it idle.
+    var connectedReport: Task<Void, Never>?
     /// The peripherals that it gets when the link of a client that has left has ended.
     var awaited: Set<UInt64> = []
     /// What is under way, by number.
     var requests: [Int: ProxyRequest] = [:]
-    private var lastRequest = 0
-    /// The last start or end of notifications of each attribute, which the next one follows.
-    var subscriptions: [AttributeOfProxy: ProxyRequest] = [:]
     /// What passes on the notifications of each attribute.
     var notifications: [AttributeOfProxy: ProxyRequest] = [:]
     /// The last write to each attribute, which the next one follows.
     var writes: [AttributeOfProxy: ProxyRequest] = [:]
     /// The last write without response on each link.
     var commands: [UInt64: ProxyRequest] = [:]
+    /// The last write of a descriptor on each link. It may be one of a Client Characteristic Configuration, which
+    /// what follows must not overtake.
+    var descriptorWrites: [UInt64: ProxyRequest] = [:]
+    /// What waits for the end of each request, and of what passes on notifications, by number.
+    private var waiting: [Int: [Outcome<Void>]] = [:]
 
-    init(_ socket: StreamSocket, _ channel: consuming MessageChannel) {
+    init(_ socket: StreamSocket, _ channel: consuming MessageChannel, from source: [UInt8]) {
         self.socket = socket
         self.channel = channel
+        self.source = source
     }
 
-    func flush() { socket.send(channel.takeOutput()) }
+    /// Whether messages wait until those that have arrived together are handled, so that they are sent in one piece.
+    var isHandling = false
 
-    func nextRequest() -> Int {
-        lastRequest += 1
-        return lastRequest
+    func flush() { if !isHandling { socket.send(channel.takeOutput()) } }
+
+    /// The unfinished starts and ends of an attribute's notifications, of which there are at most as many as requests.
+    func subscriptions(of attribute: AttributeOfProxy) -> [ProxyRequest] {
+        requests.values.filter { $0.subscription == attribute }
+    }
+
+    /// Lets others wait for the end of what has this number.
+    func began(_ number: Int) { waiting[number] = [] }
+
+    /// Returns what is delivered at the end of a request. Nil if it has ended.
+    func end(of number: Int) -> Outcome<Void>? {
+        guard waiting[number] != nil else { return nil }
+        let outcome = Outcome<Void>()
+        waiting[number]?.append(outcome)
+        return outcome
+    }
+
+    /// Ends the waits for what has ended.
+    func ended(_ number: Int) {
+        for outcome in waiting.removeValue(forKey: number) ?? [] { outcome.deliver(.success(())) }
     }
 
     func requestEnded(_ number: Int, _ attribute: AttributeOfProxy) {
         requests[number] = nil
-        if subscriptions[attribute]?.number == number { subscriptions[attribute] = nil }
+        ended(number)
         if writes[attribute]?.number == number { writes[attribute] = nil }
         if commands[attribute.address]?.number == number { commands[attribute.address] = nil }
+        if descriptorWrites[attribute.address]?.number == number { descriptorWrites[attribute.address] = nil }
     }
 
     /// Cancels what uses a link that has ended.
@@ -76,15 +104,16 @@ final class ProxyClient {
             request.task.cancel()
             notifications[attribute] = nil
         }
-        attempts[address] = nil
     }
 
     func end() {
         timer?.expiry.cancel()
         advertisementTimer?.cancel()
-        for task in attempts.values { task.cancel() }
+        connectedReport?.cancel()
         for request in requests.values { request.task.cancel() }
         for request in notifications.values { request.task.cancel() }
+        isHandling = false
+        flush()
         socket.finish()
     }
 }

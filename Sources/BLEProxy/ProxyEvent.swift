@@ -6,7 +6,7 @@ public enum ProxyEvent: Hashable, Sendable {
     public struct Client: Hashable, Sendable {
         /// The number of its connection, from 1.
         public let number: Int
-        /// The name that it gives itself: any text of up to 64 characters.
+        /// The name that it gives itself: any text of up to 64 Unicode scalars.
         public let name: String
     }
 
@@ -16,8 +16,10 @@ public enum ProxyEvent: Hashable, Sendable {
     ///
     /// `dropped` is the number of advertisements that were not sent to it, because it was too slow.
     case clientDisconnected(Client, dropped: Int)
-    /// A connection was closed before its client has greeted: it has another key, or there are too many clients.
-    case clientRefused(reason: String)
+    /// Connections were closed before their clients have greeted, such as those with another key.
+    ///
+    /// Reported at most once in a second: `count` is the number since the last time, and `reason` that of the last one.
+    case clientRefused(reason: String, count: Int)
     /// A link that a client has asked for is up.
     case linkConnected(Peripheral.ID, Client)
     /// A link has ended, or could not be made.

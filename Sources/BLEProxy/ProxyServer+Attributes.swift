@@ -24,10 +24,12 @@ extension ProxyServer {
     func setNotifying(_ isEnabled: Bool, _ attribute: AttributeOfProxy, _ id: Int, _ client: ProxyClient) {
         let (address, handle) = (attribute.address, attribute.handle)
         let answer = ProxyMessage.notifyAnswer(address: address, handle: handle)
-        let earlier = client.subscriptions[attribute]
+        let earlier = client.subscriptions(of: attribute)
         // A start that hangs does not keep up the end.
-        if !isEnabled { earlier?.task.cancel() }
-        let request = perform(id, address, handle, after: earlier, cancelled: answer) { server, peripheral in
+        if !isEnabled { for request in earlier { request.task.cancel() } }
+        // A write of a descriptor before may be one of the configuration.
+        let awaited = earlier + [client.descriptorWrites[address]]
+        let request = perform(id, address, handle, after: awaited, cancelled: answer) { server, peripheral, _ in
             if isEnabled {
                 try await server.startNotifications(attribute, of: peripheral, for: id, answer)
             } else {
@@ -35,7 +37,7 @@ extension ProxyServer {
                 await server.send(answer, to: id)
             }
         }
-        if let request { client.subscriptions[attribute] = request }
+        if let request { client.requests[request.number]?.subscription = attribute }
     }
 
     /// Starts notifications, unless they are on, and sends the answer before the first of them.
@@ -56,7 +58,9 @@ extension ProxyServer {
                 return
             }
             if let answer { send(answer, to: id) }
-            client.notifications[attribute] = passOn(values, attribute, id, client.nextRequest())
+            let number = nextNumber()
+            client.began(number)
+            client.notifications[attribute] = passOn(values, attribute, id, number)
         } else if let answer {
             send(answer, to: id)
         }
@@ -85,26 +89,38 @@ extension ProxyServer {
     private func stopNotifications(_ attribute: AttributeOfProxy, of id: Int) async {
         guard let request = clients[id]?.notifications.removeValue(forKey: attribute) else { return }
         request.task.cancel()
-        await request.task.value
+        await waitForEnd(of: request.number, id)
     }
 
     private func notificationsEnded(_ number: Int, _ attribute: AttributeOfProxy, _ id: Int) {
+        clients[id]?.ended(number)
         guard clients[id]?.notifications[attribute]?.number == number else { return }
         clients[id]?.notifications[attribute] = nil
     }
 
     // MARK: Descriptors
 
-    /// Writes a descriptor.
-    ///
+    /// Writes a descriptor, after the earlier writes of descriptors of the peripheral.
+    func writeDescriptor(_ value: [UInt8], _ descriptor: AttributeOfProxy, _ id: Int, _ client: ProxyClient) {
+        let (address, handle) = (descriptor.address, descriptor.handle)
+        let answer = ProxyMessage.writeAnswer(address: address, handle: handle)
+        let awaited = [client.descriptorWrites[address], client.writes[descriptor]]
+        let request = perform(id, address, handle, after: awaited, cancelled: answer) { server, peripheral, number in
+            try await server.writeDescriptor(value, Self.handle(handle), of: peripheral, for: id, number)
+            await server.send(answer, to: id)
+        }
+        guard let request else { return }
+        (client.descriptorWrites[address], client.writes[descriptor]) = (request, request)
+    }
+
     /// bluetoothd refuses writes of the Client Characteristic Configuration, because it writes it itself: they start
     /// and end notifications instead.
-    nonisolated func writeDescriptor(
-        _ value: [UInt8], _ handle: UInt16, of peripheral: Peripheral, for id: Int
+    private nonisolated func writeDescriptor(
+        _ value: [UInt8], _ handle: UInt16, of peripheral: Peripheral, for id: Int, _ number: Int
     ) async throws(BLEError) {
         for service in try await peripheral.services() {
             for characteristic in service where characteristic[handle: handle]?.uuid == BluetoothUUID(0x2902) {
-                return try await configure(value, UInt32(characteristic.handle) + 1, of: peripheral, for: id)
+                return try await configure(value, UInt32(characteristic.handle) + 1, of: peripheral, for: id, number)
             }
         }
         try await peripheral.writeBytes(value, handle: handle)
@@ -112,13 +128,16 @@ extension ProxyServer {
 
     /// - Parameter value: two bytes, of which bit 0 is for notifications and bit 1 for indications.
     private func configure(
-        _ value: [UInt8], _ handle: UInt32, of peripheral: Peripheral, for id: Int
+        _ value: [UInt8], _ handle: UInt32, of peripheral: Peripheral, for id: Int, _ number: Int
     ) async throws(BLEError) {
         guard value.count == 2 else { throw BLEError(ATTError.invalidAttributeValueLength) }
-        guard let address = DeviceAddress(peripheral.id)?.rawValue else { return }
+        guard let address = DeviceAddress(peripheral.id)?.rawValue, let client = clients[id] else { return }
         let attribute = AttributeOfProxy(address: address, handle: handle)
-        // The client has asked for notifications before.
-        await clients[id]?.subscriptions[attribute]?.task.value
+        // The client has asked for notifications before. What it has asked for afterward waits for this.
+        let earlier = client.subscriptions(of: attribute).map(\.number).filter { $0 < number }
+        client.requests[number]?.subscription = attribute
+        for other in earlier { await waitForEnd(of: other, id) }
+        guard !Task.isCancelled else { throw .cancelled }
         if value[0] & 3 != 0 {
             try await startNotifications(attribute, of: peripheral, for: id, nil)
         } else {

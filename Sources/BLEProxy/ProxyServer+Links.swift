@@ -2,6 +2,14 @@ internal import BLE
 internal import BLEESPHome
 internal import Loop
 
+/// What makes a link and follows it to its end.
+struct ProxyLink {
+    /// Cancelled to end the link. It ends when the link has ended.
+    let task: Task<Void, Never>
+    /// The MTU that the client was told. Nil before it was told that the link is up.
+    var mtu: UInt32?
+}
+
 /// Links, and who may have them.
 extension ProxyServer {
     func subscribeSlots(_ client: ProxyClient, _ id: Int) {
@@ -22,27 +30,23 @@ extension ProxyServer {
         case .connect, .connectWithCache, .connectWithoutCache: connect(peripheral, address, id)
         case .disconnect:
             clients[id]?.awaited.remove(address)
-            guard slots.hold(of: address)?.client == id else {
+            guard let hold = slots.hold(of: address), hold.client == id, let link = links[hold.link] else {
                 send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
                 return
             }
-            // The task of the link sees its end, also if its attempt to connect has not begun yet.
-            clients[id]?.attempts[address]?.cancel()
-            Task { try? await peripheral.disconnect() }
+            // Its end is told then.
+            link.task.cancel()
         case .pair:
             perform(
                 id, address, 0,
                 always: { error in
                     .paired(address: address, isPaired: error == nil, error: error?.proxyNumber ?? 0)
                 }
-            ) { _, peripheral in try await peripheral.pair() }
-        case .unpair:
-            perform(
-                id, address, 0, needsLink: false,
-                always: { error in
-                    .unpaired(address: address, isUnpaired: error == nil, error: error?.proxyNumber ?? 0)
-                }
-            ) { _, peripheral in try await peripheral.unpair() }
+            ) { server, peripheral, _ in
+                try await peripheral.pair()
+                await server.paired(address)
+            }
+        case .unpair: unpair(address, id)
         case .clearCache:
             // The central discovers the services on each link, or knows that they have not changed.
             send(.cacheCleared(address: address, isCleared: true, error: 0), to: id)
@@ -51,20 +55,21 @@ extension ProxyServer {
 
     private func connect(_ peripheral: Peripheral, _ address: UInt64, _ id: Int) {
         guard let client = clients[id], let event = client.event else { return }
-        if let hold = slots.hold(of: address), hold.client == id {
-            // The client does not know of its link, or of its attempt, whose answer follows.
-            Task { await sendConnected(address, hold, peripheral) }
-            return
-        }
-        if let ending = slots.hold(of: address), hasLeft(ending.client), let link = links[ending.link] {
-            // Such as a client that has restarted. bluetoothd takes up to 2 s to end a link.
-            slots.ask(id)
-            guard client.awaited.insert(address).inserted else { return }
-            Task { [weak self] in
-                await link.value
-                await self?.connectAwaited(peripheral, address, id)
+        if let hold = slots.hold(of: address) {
+            let link = links[hold.link]
+            if hold.client == id, let link {
+                // The client does not know of its link. Otherwise, the answer of its attempt follows, or the end.
+                if let mtu = link.mtu, !link.task.isCancelled {
+                    send(.connection(address: address, isConnected: true, mtu: mtu, error: 0), to: id)
+                }
+                return
             }
-            return
+            if hold.client == id || hasLeft(hold.client) {
+                // Such as a client that has restarted. bluetoothd takes up to 2 s to end a link.
+                slots.ask(id)
+                client.awaited.insert(address)
+                return
+            }
         }
         let hold = slots.take(address, for: id)
         // Before the answer: a client that is refused then knows that it has no free slot.
@@ -74,61 +79,59 @@ extension ProxyServer {
             send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
             return
         }
-        let attempt = Task {
-            let events = await peripheral.connectionEvents()
-            try await peripheral.connect()
-            return events
-        }
-        client.attempts[address] = attempt
-        links[hold.link] = Task { [weak self] in
-            var reason: Int32 = 0
-            do {
-                let events = try await attempt.value
-                await self?.linkBegan(address, hold, peripheral, event)
-                watching: for try await event in events {
-                    switch event {
-                    case .disconnected(let error):
-                        reason = error.linkEndNumber
-                        break watching
-                    case .disconnectFailed:
-                        // If the client has left, nobody asks again.
-                        if await self?.hasLeft(id) ?? true { break watching }
-                    default: break
-                    }
-                }
-            } catch {
-                reason = (error as? BLEError)?.linkEndNumber ?? 0x100
-            }
+        let task = Task { [weak self] in
+            let reason = await Self.follow(peripheral) { await self?.linkBegan(address, hold, peripheral, event) }
             await self?.linkEnded(address, hold, reason, event)
         }
+        links[hold.link] = ProxyLink(task: task)
     }
 
-    /// Connects what a client has waited for, unless it does not want it any more.
-    private func connectAwaited(_ peripheral: Peripheral, _ address: UInt64, _ id: Int) {
-        guard clients[id]?.awaited.remove(address) != nil else { return }
-        connect(peripheral, address, id)
+    /// Makes a link, follows it until its end, and returns the number of the reason. Ends the link if the task is
+    /// cancelled.
+    private static func follow(_ peripheral: Peripheral, onLink: () async -> Void) async -> Int32 {
+        let events = await peripheral.connectionEvents()
+        var reason: Int32 = 0x16
+        do throws(BLEError) {
+            try await peripheral.connect()
+            await onLink()
+            for try await event in events {
+                switch event {
+                // If the link could not be ended, the central does not use it any more, either.
+                case .disconnected(let error), .disconnectFailed(let error): return error.linkEndNumber
+                default: break
+                }
+            }
+        } catch {
+            reason = error.isCancellation ? reason : error.linkEndNumber
+        }
+        guard Task.isCancelled else { return reason }
+        // Not cancelled: the peripheral is free when its link, or the attempt to connect, has ended.
+        let ending = Task { () async -> BLEError? in
+            do throws(BLEError) { try await peripheral.disconnect() } catch { return error }
+            return nil
+        }
+        return await ending.value?.linkEndNumber ?? reason
+    }
+
+    /// Connects what clients have waited for. The first of them gets it.
+    private func connectAwaited(_ address: UInt64) {
+        guard let device = DeviceAddress(address) else { return }
+        for id in clients.keys.sorted() where clients[id]?.awaited.remove(address) != nil {
+            connect(central.peripheral(device.id), address, id)
+        }
     }
 
     private func hasLeft(_ id: Int) -> Bool { clients[id] == nil }
 
+    /// Tells the client of its link, if it is up.
     private func linkBegan(
         _ address: UInt64, _ hold: ProxyHold, _ peripheral: Peripheral, _ client: ProxyEvent.Client
     ) async {
         observers.yield(.linkConnected(peripheral.id, client))
-        guard !hasLeft(hold.client) else {
-            // The client has left while the link was being made.
-            try? await peripheral.disconnect()
-            return
-        }
-        await sendConnected(address, hold, peripheral)
-    }
-
-    /// Tells the client of its link, if it is up.
-    private func sendConnected(_ address: UInt64, _ hold: ProxyHold, _ peripheral: Peripheral) async {
-        guard await isUp(hold, peripheral) else { return }
-        let mtu = (try? await peripheral.attMTU()) ?? 23
-        guard slots.hold(of: address) == hold else { return }
-        send(.connection(address: address, isConnected: true, mtu: UInt32(mtu), error: 0), to: hold.client)
+        let mtu = UInt32((try? await peripheral.attMTU()) ?? 23)
+        guard await isUp(hold, peripheral), links[hold.link]?.task.isCancelled == false else { return }
+        links[hold.link]?.mtu = mtu
+        send(.connection(address: address, isConnected: true, mtu: mtu, error: 0), to: hold.client)
     }
 
     /// Whether a link is up that a client holds.
@@ -137,24 +140,68 @@ extension ProxyServer {
         return state == .connected && DeviceAddress(peripheral.id).map { slots.hold(of: $0.rawValue) } == hold
     }
 
-    private func linkEnded(_ address: UInt64, _ hold: ProxyHold, _ reason: Int32, _ client: ProxyEvent.Client) {
+    private func linkEnded(
+        _ address: UInt64, _ hold: ProxyHold, _ reason: Int32, _ client: ProxyEvent.Client
+    ) async {
+        // It ends the links of the peripheral, also one of the next holder.
+        await unpairs[address]?.task.value
         links[hold.link] = nil
         clients[hold.client]?.cancelRequests(of: address)
         send(.connection(address: address, isConnected: false, mtu: 0, error: reason), to: hold.client)
-        guard slots.release(address, hold) else { return }
         if let device = DeviceAddress(address) { observers.yield(.linkDisconnected(device.id, client)) }
+        release(hold, address)
+    }
+
+    /// Frees a peripheral, for who waits for it.
+    func release(_ hold: ProxyHold, _ address: UInt64) {
+        guard slots.release(address, hold) else { return }
         sendSlots()
+        connectAwaited(address)
     }
 
     /// Ends the links of a client that has left. The task of each link frees its slot.
     func endLinks(of id: Int) {
         for address in slots.leave(id) {
-            guard let peripheral = DeviceAddress(address).map({ central.peripheral($0.id) }) else { continue }
-            Task { try? await peripheral.disconnect() }
+            if let hold = slots.hold(of: address) { links[hold.link]?.task.cancel() }
         }
         // The shares of the others have grown.
         sendSlots()
     }
+
+    // MARK: Pairing
+
+    /// The maximum number of peripherals that may be unpaired without a link.
+    private static let maximumPaired = 1024
+
+    private func paired(_ address: UInt64) { if paired.count < Self.maximumPaired { paired.insert(address) } }
+
+    /// Removes the bond of the client's link, or one that this server has made.
+    ///
+    /// Other bonds are none of the clients' business: to remove one ends the links of all programs. No other client
+    /// gets the peripheral meanwhile, for the same reason.
+    private func unpair(_ address: UInt64, _ id: Int) {
+        let answer: @Sendable (BLEError?) -> ProxyMessage = { error in
+            .unpaired(address: address, isUnpaired: error == nil, error: error?.proxyNumber ?? 0)
+        }
+        guard unpairs[address] == nil else { return _ = send(answer(BLEError(.busy, "it is being unpaired")), to: id) }
+        var taken: ProxyHold?
+        if slots.hold(of: address) == nil, paired.contains(address) {
+            taken = slots.take(address, for: id)
+            sendSlots()
+        }
+        let request = perform(id, address, 0, taken: taken, always: answer) { server, peripheral, _ in
+            // Not cancelled: the peripheral is held until it has ended.
+            let work = Task { () async -> BLEError? in
+                do throws(BLEError) { try await peripheral.unpair() } catch { return error }
+                return nil
+            }
+            if let error = await work.value { throw error }
+            await server.unpaired(address)
+        }
+        if let request { unpairs[address] = request } else if let taken { release(taken, address) }
+    }
+
+    private func unpaired(_ address: UInt64) { paired.remove(address) }
 
     /// Tells each client that has asked its slots, if they have changed.
     private func sendSlots() {

@@ -11,23 +11,26 @@ extension ProxyServer {
         case .setScannerMode(let mode): setScannerMode(mode, client)
         case .subscribeSlots: subscribeSlots(client, id)
         case .request(let request, let address, _): handle(request, address, id)
-        case .servicesRequest(let address): perform(id, address, 0) { try await $0.sendServices(of: $1, to: id) }
+        case .servicesRequest(let address):
+            perform(id, address, 0) { server, peripheral, _ in try await server.sendServices(of: peripheral, to: id) }
         case .read(let address, let handle), .readDescriptor(let address, let handle):
-            perform(id, address, handle) { server, peripheral in
+            perform(id, address, handle) { server, peripheral, _ in
                 let value = try await peripheral.readBytes(handle: Self.handle(handle))
                 await server.send(.readAnswer(address: address, handle: handle, value), to: id)
             }
         case .write(let address, let handle, let withResponse, let value):
-            write(id, client, address, handle, isCommand: !withResponse) { server, peripheral in
+            let attribute = AttributeOfProxy(address: address, handle: handle)
+            let request = perform(id, address, handle, after: [client.writes[attribute]]) { server, peripheral, _ in
                 try await peripheral.writeBytes(
                     value, handle: Self.handle(handle), type: withResponse ? .withResponse : .withoutResponse)
                 if withResponse { await server.send(.writeAnswer(address: address, handle: handle), to: id) }
             }
+            guard let request else { return }
+            client.writes[attribute] = request
+            // What follows a command, follows it on the link, too.
+            if !withResponse { client.commands[address] = request }
         case .writeDescriptor(let address, let handle, let value):
-            write(id, client, address, handle) { server, peripheral in
-                try await server.writeDescriptor(value, Self.handle(handle), of: peripheral, for: id)
-                await server.send(.writeAnswer(address: address, handle: handle), to: id)
-            }
+            writeDescriptor(value, AttributeOfProxy(address: address, handle: handle), id, client)
         case .notify(let address, let handle, let isEnabled):
             setNotifying(isEnabled, AttributeOfProxy(address: address, handle: handle), id, client)
         case .setConnectionParameters(let address, _, _, _, _):
@@ -43,7 +46,8 @@ extension ProxyServer {
         return handle
     }
 
-    typealias Work = @Sendable (ProxyServer, Peripheral) async throws -> Void
+    /// What a request does, given its number.
+    typealias Work = @Sendable (ProxyServer, Peripheral, Int) async throws -> Void
 
     /// The maximum number of requests of a client without an answer.
     private static let maximumRequests = 256
@@ -51,20 +55,20 @@ extension ProxyServer {
     /// Runs a request of the client that holds the peripheral, and reports an error.
     ///
     /// - Parameters:
-    ///   - earlier: what it waits for.
-    ///   - needsLink: whether the client must have a link to the peripheral. If not, no other client may have one.
+    ///   - earlier: what it waits for, besides the last write without response.
+    ///   - taken: the client's hold on a peripheral without a link, which ends with the request. Nil if the request
+    ///     needs the link of the client.
     ///   - cancelled: the answer to a request that was cancelled while the link is up.
     ///   - always: the answer to make of the result, instead of an error of an attribute.
     @discardableResult func perform(
-        _ id: Int, _ address: UInt64, _ handle: UInt32, after earlier: ProxyRequest? = nil,
-        needsLink: Bool = true, cancelled: ProxyMessage? = nil, always: (@Sendable (BLEError?) -> ProxyMessage)? = nil,
+        _ id: Int, _ address: UInt64, _ handle: UInt32, after earlier: [ProxyRequest?] = [],
+        taken: ProxyHold? = nil, cancelled: ProxyMessage? = nil, always: (@Sendable (BLEError?) -> ProxyMessage)? = nil,
         _ work: @escaping Work
     ) -> ProxyRequest? {
         func refuse(_ error: BLEError) {
             send(always?(error) ?? .attributeError(address: address, handle: handle, error: error.proxyNumber), to: id)
         }
-        let hold = slots.hold(of: address)
-        guard let client = clients[id], hold?.client == id || (!needsLink && hold == nil),
+        guard let client = clients[id], let hold = slots.hold(of: address), hold.client == id,
             let device = DeviceAddress(address)
         else {
             refuse(BLEError(.disconnected, "there is no link"))
@@ -78,45 +82,52 @@ extension ProxyServer {
             refuse(BLEError(ATTError.insufficientResources))
             return nil
         }
-        let command = client.commands[address]
+        let awaited = ([client.commands[address]] + earlier).compactMap { $0?.number }
         let peripheral = central.peripheral(device.id)
-        let number = client.nextRequest()
+        let number = nextNumber()
+        client.began(number)
         let attribute = AttributeOfProxy(address: address, handle: handle)
         let task = Task { [weak self] in
-            await command?.task.value
-            await earlier?.task.value
+            for other in awaited { await self?.waitForEnd(of: other, id) }
             guard let self else { return }
             var failure: BLEError?
             do {
-                try await check(hold, id, address, peripheral)
-                try await work(self, peripheral)
+                try await check(hold, id, peripheral, needsLink: taken == nil)
+                try await work(self, peripheral, number)
             } catch {
                 failure = error as? BLEError ?? BLEError(.failed, "\(error)")
             }
             await requestEnded(number, attribute, id, hold, failure, cancelled, always)
+            if let taken { await release(taken, address) }
         }
         let request = ProxyRequest(number: number, address: address, task: task)
         client.requests[number] = request
         return request
     }
 
+    /// Waits for the end of a client's request, or of what passes on notifications. Ends with the task's cancellation,
+    /// too.
+    func waitForEnd(of number: Int, _ id: Int) async { try? await clients[id]?.end(of: number)?.wait() }
+
     /// Throws if the link that a request was made for is not up any more: what the central does on a peripheral would
     /// connect it again.
     private func check(
-        _ hold: ProxyHold?, _ id: Int, _ address: UInt64, _ peripheral: Peripheral
+        _ hold: ProxyHold, _ id: Int, _ peripheral: Peripheral, needsLink: Bool
     ) async throws(BLEError) {
         guard !Task.isCancelled else { throw .cancelled }
-        let isUp = if let hold { await isUp(hold, peripheral) } else { slots.hold(of: address) == nil }
-        guard isUp, clients[id] != nil else { throw BLEError(.disconnected, "the link has ended") }
+        var isUsable = true
+        if needsLink { isUsable = await isUp(hold, peripheral) }
+        guard isUsable, clients[id] != nil else { throw BLEError(.disconnected, "the link has ended") }
     }
 
     private func requestEnded(
-        _ number: Int, _ attribute: AttributeOfProxy, _ id: Int, _ hold: ProxyHold?, _ error: BLEError?,
+        _ number: Int, _ attribute: AttributeOfProxy, _ id: Int, _ hold: ProxyHold, _ error: BLEError?,
         _ cancelled: ProxyMessage?, _ always: (@Sendable (BLEError?) -> ProxyMessage)?
     ) {
         clients[id]?.requestEnded(number, attribute)
+        if unpairs[attribute.address]?.number == number { unpairs[attribute.address] = nil }
         // The end of the link has answered what was under way.
-        guard hold == nil || slots.hold(of: attribute.address) == hold else { return }
+        guard slots.hold(of: attribute.address) == hold else { return }
         if let always {
             send(always(error), to: id)
         } else if let error {
@@ -124,16 +135,5 @@ extension ProxyServer {
             let answer = error.isCancellation ? cancelled : nil
             send(answer ?? .attributeError(address: address, handle: handle, error: error.proxyNumber), to: id)
         }
-    }
-
-    /// Runs a write after the earlier ones of the attribute. What follows a command, follows it on the link, too.
-    private func write(
-        _ id: Int, _ client: ProxyClient, _ address: UInt64, _ handle: UInt32, isCommand: Bool = false,
-        _ work: @escaping Work
-    ) {
-        let attribute = AttributeOfProxy(address: address, handle: handle)
-        guard let request = perform(id, address, handle, after: client.writes[attribute], work) else { return }
-        client.writes[attribute] = request
-        if isCommand { client.commands[address] = request }
     }
 }

@@ -2,6 +2,7 @@ internal import BLE
 internal import BLEESPHome
 internal import Logging
 internal import Loop
+internal import Waiting
 
 /// One scan of the radio, for all clients that are sent advertisements.
 struct ProxyScan {
@@ -18,6 +19,19 @@ struct ProxyScan {
     var isWaiting = false
     /// Begins a scan that has failed again.
     var retry: LoopTimer?
+    /// The number of cancelled scans whose tasks have not ended yet, of which there are two at most: another scan
+    /// begins when they have ended, or in place of one.
+    var endingCount = 0
+    /// Present for a while after a change of the mode, which restarts the scan of all clients.
+    var rest: Expiry?
+
+    /// Cancels what runs.
+    mutating func end() {
+        guard let task else { return }
+        task.cancel()
+        endingCount += 1
+        self.task = nil
+    }
 
     var state: ScannerState {
         if retry != nil { return .failed }
@@ -29,6 +43,8 @@ struct ProxyScan {
 extension ProxyServer {
     /// The pause before a scan that has failed begins again.
     private static let retryPause = Duration.seconds(10)
+    /// The minimum time between two changes of the mode. The last one that was asked for meanwhile counts.
+    private static let modePause = Duration.seconds(5)
 
     // MARK: What clients want
 
@@ -38,10 +54,14 @@ extension ProxyServer {
         client.toldScanner = nil
         updateScan()
         // Peripherals with a link do not advertise.
-        Task { [weak self, central] in
+        guard client.connectedReport == nil else { return }
+        client.connectedReport = Task { [weak self, central] in
             for discovery in await central.connected(matching: .any) { await self?.advertise(discovery, to: id) }
+            await self?.connectedReported(to: id)
         }
     }
+
+    private func connectedReported(to id: Int) { clients[id]?.connectedReport = nil }
 
     func unsubscribeAdvertisements(_ client: ProxyClient) {
         client.isScanning = false
@@ -59,21 +79,31 @@ extension ProxyServer {
     func updateScan() {
         let scanning = clients.values.filter(\.isScanning)
         guard !scanning.isEmpty else {
-            scan.task?.cancel()
+            scan.end()
             scan.watch?.cancel()
             scan.retry?.cancel()
-            (scan.task, scan.watch, scan.retry) = (nil, nil, nil)
+            (scan.watch, scan.retry) = (nil, nil)
             (scan.isRadioScanning, scan.isWaiting) = (false, false)
             return
         }
         let isPassive = !scan.isPassiveRefused && scanning.allSatisfy { $0.scannerMode == .passive }
         let mode = isPassive ? ScannerMode.passive : .active
-        if scan.retry == nil, scan.task == nil || scan.mode != mode { startScan(mode) }
+        if scan.endingCount == 0 {
+            if scan.task == nil, scan.retry == nil {
+                startScan(mode)
+            } else if scan.task != nil, scan.mode != mode, scan.rest == nil {
+                scan.rest = call(after: Self.modePause) { server in
+                    server.scan.rest = nil
+                    server.updateScan()
+                }
+                scan.end()
+                startScan(mode)
+            }
+        }
         tellScanner()
     }
 
     private func startScan(_ mode: ScannerMode) {
-        scan.task?.cancel()
         scan.number += 1
         (scan.mode, scan.isWaiting) = (mode, false)
         let number = scan.number
@@ -84,6 +114,7 @@ extension ProxyServer {
                     guard let self else { return }
                     await handle(event, of: number)
                 }
+                await self?.scanEnded(number, .cancelled)
             } catch {
                 await self?.scanEnded(number, error)
             }
@@ -117,7 +148,10 @@ extension ProxyServer {
     }
 
     private func scanEnded(_ number: Int, _ error: BLEError) {
-        guard number == scan.number, scan.task != nil, !error.isCancellation else { return }
+        guard number == scan.number, scan.task != nil else {
+            scan.endingCount -= 1
+            return updateScan()
+        }
         scan.task = nil
         if scan.mode == .passive, error.code == .notSupported {
             logger.info("the radio does not scan passively; the proxy scans actively")

@@ -57,13 +57,24 @@ public actor ProxyServer {
     private var lastClient = 0
     /// The clock of the clients' limits.
     private let clock: any Clock<Duration>
+    /// How long the server exists.
+    private let age: @Sendable () -> Duration
     private var lastTimer = 0
+    private var lastNumber = 0
     var slots: LinkSlots
     /// What follows each link until its end, by the number of its hold.
-    var links: [Int: Task<Void, Never>] = [:]
+    var links: [Int: ProxyLink] = [:]
+    /// What removes the bonds of peripherals, which are held until it has ended.
+    var unpairs: [UInt64: ProxyRequest] = [:]
+    /// The peripherals that this server has paired.
+    var paired: Set<UInt64> = []
     var scan = ProxyScan()
     var observers = Observers<ProxyEvent>()
+    /// The refusals that were not told, and the last reason. Present for a second after one that was told.
+    private var refusals: (count: Int, reason: String)?
     private var listener: TCP.Listener?
+    /// The end of ``run(host:port:onListening:)``.
+    private var end: Outcome<Void>?
     private var isClosed = false
 
     /// - Parameter central: the central whose radio is offered. The server does not shut it down.
@@ -75,16 +86,28 @@ public actor ProxyServer {
         _ central: Central, _ configuration: Configuration, logger: Logger? = nil, clock: any Clock<Duration>
     ) {
         (self.central, self.configuration, self.clock) = (central, configuration, clock)
+        age = Self.age(clock)
         taskExecutor = LoopTaskExecutor(loop)
         slots = LinkSlots(limit: configuration.connectionLimit, isShared: configuration.clientLimit > 1)
         self.logger = logger ?? Logger(label: "ble")
     }
 
+    private static func age<Time: Clock<Duration>>(_ clock: Time) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
+    /// The number of a request, or of what passes on notifications.
+    func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
     // MARK: Listening
 
-    /// Accepts clients until the task is cancelled, and ends their connections and links then.
+    /// Accepts clients until the task is cancelled or the proxy closed, and ends their connections and links then.
     ///
-    /// Throws `failed` if the port is in use.
+    /// Throws `failed` if the port is in use, or if the proxy listens already or was closed.
     ///
     /// - Parameters:
     ///   - host: the address to listen at, as numbers: `127.0.0.1` for this machine alone.
@@ -93,19 +116,22 @@ public actor ProxyServer {
     public func run(
         host: String = "127.0.0.1", port: UInt16 = 6053, onListening: @Sendable (UInt16) -> Void = { _ in }
     ) async throws(BLEError) {
+        guard !isClosed else { throw BLEError(.failed, "the proxy was closed", isRetryable: false) }
+        guard end == nil else { throw BLEError(.failed, "the proxy listens already", isRetryable: false) }
+        let end = Outcome<Void>()
         do throws(LoopError) {
             try loop.prepare()
             let listener = try TCP.listen(host, port: port, on: loop) { [weak self, loop] descriptor in
                 guard let self else { return }
-                enter(isCurrent: loop.isCurrent, with: descriptor) { $0.accept($1) }
+                enter(isCurrent: loop.isCurrent, with: descriptor) { $0.accept($1, from: TCP.source(of: $1)) }
             }
-            self.listener = listener
+            (self.listener, self.end) = (listener, end)
             onListening(listener.port)
         } catch {
             throw BLEError(.failed, "the proxy cannot listen at \(host), port \(port): \(error)")
         }
-        // Ended by the cancellation alone.
-        try? await Outcome<Void>().wait()
+        // Ended by the cancellation, or by `close()`.
+        try? await end.wait()
         await close()
     }
 
@@ -114,11 +140,12 @@ public actor ProxyServer {
         isClosed = true
         listener?.close()
         listener = nil
+        end?.deliver(.success(()))
         for (id, client) in clients {
             if client.hasGreeted { send(.disconnect(reason: 0), to: id) }
             remove(id)
         }
-        for link in links.values { await link.value }
+        for link in links.values { await link.task.value }
         observers.finish()
     }
 
@@ -135,16 +162,18 @@ public actor ProxyServer {
     private func removeObserver(_ token: Int) { observers.remove(token) }
 
     /// Serves a client over a stream.
-    package func accept(_ descriptor: FileDescriptor) {
-        guard !isClosed, hasPlace, (try? loop.prepare()) != nil else { return }
-        // Connections that never greet, for want of the key, do not keep out those that do.
-        let silent = clients.filter { !$0.value.hasGreeted }
-        if silent.count >= Self.maximumSilent, let oldest = silent.keys.min() { remove(oldest) }
+    ///
+    /// - Parameter source: where it comes from, as far as it counts as one source.
+    package func accept(_ descriptor: FileDescriptor, from source: [UInt8] = []) {
+        guard !isClosed, (try? loop.prepare()) != nil else { return }
+        guard hasPlace else { return refuse(full) }
+        makeRoom(for: source)
         lastClient += 1
         let id = lastClient
         let client = ProxyClient(
             StreamSocket(descriptor, on: loop),
-            MessageChannel(server: configuration.key, name: configuration.name, mac: configuration.hexadecimalAddress))
+            MessageChannel(server: configuration.key, name: configuration.name, mac: configuration.hexadecimalAddress),
+            from: source)
         clients[id] = client
         client.socket.open { [weak self, loop] bytes in
             guard let self else { return }
@@ -153,7 +182,51 @@ public actor ProxyServer {
             guard let self else { return }
             enter(isCurrent: loop.isCurrent) { $0.remove(id) }
         }
-        setTimer(of: id, after: Self.greetingLimit) { $0.remove(id) }
+        setTimer(of: id, after: Self.greetingLimit) { server in
+            server.refuse("it did not greet within 10 s")
+            server.remove(id)
+        }
+    }
+
+    /// Ends a connection that has not greeted, if there are too many: one of the same source, or else one of the source
+    /// that has most. So a host that lacks the key does not keep out others, however many connections it makes.
+    private func makeRoom(for source: [UInt8]) {
+        let silent = clients.filter { !$0.value.hasGreeted }
+        let sources = Dictionary(grouping: silent, by: \.value.source).mapValues { $0.map(\.key) }
+        var former = sources[source].flatMap { $0.count >= Self.maximumSilentOfSource ? $0 : nil }
+        if former == nil, silent.count >= Self.maximumSilent {
+            former = sources.values.max { ($0.count, $1.min() ?? 0) < ($1.count, $0.min() ?? 0) }
+        }
+        guard let oldest = former?.min() else { return }
+        refuse("there are too many connections that have not greeted")
+        remove(oldest)
+    }
+
+    private var full: String { "there are \(configuration.clientLimit) clients already" }
+
+    /// Tells that a connection is refused, at most once in a second.
+    private func refuse(_ reason: String) {
+        if let refusals { return self.refusals = (refusals.count + 1, reason) }
+        observers.yield(.clientRefused(reason: reason, count: 1))
+        beginRefusals()
+    }
+
+    private func beginRefusals() {
+        refusals = (0, "")
+        _ = call(after: .seconds(1)) { server in
+            guard let (count, reason) = server.refusals else { return }
+            server.refusals = nil
+            guard count > 0 else { return }
+            server.observers.yield(.clientRefused(reason: reason, count: count))
+            server.beginRefusals()
+        }
+    }
+
+    /// Does something after a duration.
+    func call(after duration: Duration, _ work: @escaping @Sendable (isolated ProxyServer) -> Void) -> Expiry {
+        Expiry(after: duration, clock: clock) { [weak self, loop] in
+            loop.perform { [weak self] in self?.assumeIsolated { work($0) } }
+        }
     }
 
     /// Sets what happens to a client after a duration, in place of what was set before.
@@ -163,60 +236,64 @@ public actor ProxyServer {
         lastTimer += 1
         let number = lastTimer
         clients[id]?.timer?.expiry.cancel()
-        let expiry = Expiry(after: duration, clock: clock) { [weak self, loop] in
-            loop.perform { [weak self] in
-                self?.assumeIsolated { server in
-                    // It may have been replaced meanwhile.
-                    guard server.clients[id]?.timer?.number == number else { return }
-                    work(server)
-                }
-            }
+        let expiry = call(after: duration) { server in
+            // It may have been replaced meanwhile.
+            guard server.clients[id]?.timer?.number == number else { return }
+            work(server)
         }
         clients[id]?.timer = (number, expiry)
     }
 
     /// The maximum number of connections that have not greeted, and the time that they have for it.
     private static let (maximumSilent, greetingLimit) = (16, Duration.seconds(10))
+    /// The maximum number of those of one source.
+    private static let maximumSilentOfSource = 4
 
     /// Whether another client may greet.
     private var hasPlace: Bool { clients.count { $0.value.hasGreeted } < configuration.clientLimit }
 
-    /// The maximum number of characters of a client's name that are kept.
+    /// The maximum number of Unicode scalars of a client's name that are kept.
     private static let longestName = 64
 
-    /// The period of the checks for silent clients.
-    private static let watchInterval = Duration.seconds(30)
+    /// When a silent client is pinged, and when it is removed, after the last byte of it.
+    private static let (pingTime, silenceLimit) = (Duration.seconds(60), Duration.seconds(150))
 
+    /// Pings or removes a client if that is due, and looks again when the next one is.
     private func watch(_ id: Int) {
-        setTimer(of: id, after: Self.watchInterval) { $0.checkSilence(id) }
-    }
-
-    /// A client that is silent for 150 s is removed. It is pinged after 60 s.
-    private func checkSilence(_ id: Int) {
         guard let client = clients[id] else { return }
-        client.silence += Self.watchInterval
-        guard client.silence < .seconds(150) else { return remove(id) }
-        if client.silence >= .seconds(60) { send(.ping, to: id) }
-        watch(id)
+        let now = age()
+        let silence = now - client.lastReceived
+        guard silence < Self.silenceLimit else { return remove(id) }
+        if silence >= Self.pingTime, client.lastPing <= client.lastReceived {
+            client.lastPing = now
+            send(.ping, to: id)
+        }
+        let isPinged = client.lastPing > client.lastReceived
+        setTimer(of: id, after: (isPinged ? Self.silenceLimit : Self.pingTime) - silence) { $0.watch(id) }
     }
 
     // MARK: Messages
 
     private func receive(_ bytes: ArraySlice<UInt8>, _ id: Int) {
         guard let client = clients[id] else { return }
-        client.silence = .zero
+        client.lastReceived = age()
         client.channel.append(bytes)
+        client.isHandling = true
+        var refusal: WireError?
         do throws(WireError) {
             while clients[id] != nil, let event = try client.channel.next() {
                 if case .received(let message) = event { handle(message, id, client) }
             }
         } catch {
-            logger.debug("a client of the proxy is refused", metadata: ["error": "\(error)"])
-            if !client.hasGreeted { observers.yield(.clientRefused(reason: "\(error)")) }
-            client.flush()
-            return remove(id)
+            refusal = error
         }
+        client.isHandling = false
         client.flush()
+        guard let refusal else { return }
+        let text = refusal.text(of: "the client")
+        logger.debug("a client of the proxy is refused", metadata: ["error": "\(text)"])
+        if !client.hasGreeted { refuse(text) }
+        remove(id)
     }
 
     /// The maximum number of bytes that wait for a client. One that is slower loses its connection.
@@ -263,11 +340,11 @@ public actor ProxyServer {
             client.channel.version = version
             if !client.hasGreeted {
                 guard hasPlace else {
-                    let limit = configuration.clientLimit
-                    observers.yield(.clientRefused(reason: "there are \(limit) clients already"))
+                    refuse(full)
                     return remove(id)
                 }
-                let event = ProxyEvent.Client(number: id, name: String(name.prefix(Self.longestName)))
+                let scalars = name.unicodeScalars.prefix(Self.longestName)
+                let event = ProxyEvent.Client(number: id, name: String(String.UnicodeScalarView(scalars)))
                 client.event = event
                 observers.yield(.clientConnected(event))
                 watch(id)

@@ -80,7 +80,8 @@ package final class StreamSocket: @unchecked Sendable {
 
     private func read() {
         for _ in 0..<Self.readsPerTurn {
-            guard !isClosed else { return }
+            // What it has passed on may have closed or paused it.
+            guard reading != nil else { return }
             let count = space.withUnsafeMutableBytes {
                 recv(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
             }

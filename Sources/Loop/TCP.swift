@@ -119,6 +119,58 @@ package enum TCP {
         setsockopt(descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
     }
 
+    /// Where a connection comes from, for limits: the address of IPv4, or the network of IPv6 (64 bits), since a host may
+    /// have any number of addresses in it. Empty for a socket of another kind.
+    package static func source(of descriptor: FileDescriptor) -> [UInt8] {
+        var (address, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        return withUnsafeMutableBytes(of: &address) { bytes in
+            let start = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            guard getpeername(descriptor.rawValue, start, &size) == 0 else { return [] }
+            switch Int32(start.pointee.sa_family) {
+            case AF_INET: return Array(bytes[4..<8])
+            case AF_INET6:
+                // An address of IPv4 may be written as one of IPv6: its last 4 bytes then.
+                let isMapped = bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
+                return Array(isMapped ? bytes[20..<24] : bytes[8..<16])
+            default: return []
+            }
+        }
+    }
+
+    /// What a listener at an address is reached through, in the numbers of Avahi.
+    package struct Place: Hashable, Sendable {
+        /// The index of the interface. -1 for all.
+        package var interface: Int32 = -1
+        /// 0 for IPv4, 1 for IPv6, and -1 for both.
+        package var family: Int32 = -1
+    }
+
+    /// Returns what a listener at an address is reached through. All for what is no address.
+    ///
+    /// - Parameter host: the address, as numbers.
+    package static func place(of host: String) -> Place {
+        guard let address = try? lookUp(host, 0, flags: AI_NUMERICHOST).first else { return Place() }
+        let isIPv4 = address.family == AF_INET
+        let (start, count) = isIPv4 ? (4, 4) : (8, 16)
+        let own = address.bytes[start..<start + count]
+        // All addresses of IPv6 are those of IPv4, too.
+        guard own.contains(where: { $0 != 0 }) else { return Place(family: isIPv4 ? 0 : -1) }
+        var place = Place(family: isIPv4 ? 0 : 1)
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return place }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let facts = next?.pointee {
+            next = facts.ifa_next
+            guard let other = facts.ifa_addr, Int32(other.pointee.sa_family) == address.family else { continue }
+            let bytes = UnsafeRawBufferPointer(start: other, count: start + count)[start...]
+            guard bytes.elementsEqual(own), let name = facts.ifa_name else { continue }
+            place.interface = Int32(if_nametoindex(name))
+            break
+        }
+        return place
+    }
+
     /// Accepts connections until the returned listener is closed. Called on the loop's thread.
     ///
     /// Throws `refused` and `exhausted`.
@@ -152,7 +204,7 @@ package enum TCP {
         /// The port that it listens at.
         package let port: UInt16
 
-        /// The pause after which a connection is accepted again, if the process can have no more descriptors.
+        /// The pause after which a connection is accepted again, if there is no descriptor or memory for it.
         private static let pause = Duration.milliseconds(500)
 
         fileprivate init(
@@ -171,7 +223,7 @@ package enum TCP {
                 if number >= 0 {
                     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
                     onConnection(FileDescriptor(owning: number))
-                } else if errno == EMFILE || errno == ENFILE {
+                } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
                     watch.pause(for: Self.pause)
                 }
             }

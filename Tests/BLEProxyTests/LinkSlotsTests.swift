@@ -1,4 +1,5 @@
 import BLEESPHome
+import BLESimulation
 import Testing
 
 @testable import BLEProxy
@@ -57,13 +58,13 @@ struct LinkSlotsTests {
     }
 
     @Test func `whatever clients do, none holds all while another asks, and no more are held than there are`() {
-        var random = SystemRandomNumberGenerator()
         for round in 0..<200 {
+            var random = SeededGenerator(seed: UInt64(round))
             let limit = 2 + round % 6
             var slots = LinkSlots(limit: limit, isShared: true)
             var holds: [(UInt64, ProxyHold)] = []
             var asking: Set<Int> = []
-            for step in 0..<60 {
+            for _ in 0..<60 {
                 let client = Int.random(in: 0..<4, using: &random)
                 switch Int.random(in: 0..<5, using: &random) {
                 case 0:
@@ -85,11 +86,14 @@ struct LinkSlotsTests {
                 default:
                     let free = slots.available(to: client)
                     asking.insert(client)
-                    let address = UInt64(step)
+                    // Peripherals are asked for again, also while another client holds them.
+                    let address = UInt64.random(in: 0..<8, using: &random)
+                    let holder = slots.hold(of: address)
+                    #expect(holder == holds.first { $0.0 == address }?.1)
                     if let hold = slots.take(address, for: client) {
                         holds.append((address, hold))
                     } else {
-                        #expect(free == 0 || slots.available(to: client) == 0)
+                        #expect(holder != nil || free == 0 || slots.available(to: client) == 0)
                     }
                 }
                 #expect(holds.count <= limit)

@@ -146,6 +146,89 @@ struct ProxyLinkTests {
         client.close()
     }
 
+    @Test func `what follows a write of the configuration waits for it, and it for nothing that follows`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await connected(peer)
+        let output = try await handle(EchoStrap.output.key, peer)
+        let configuration = try await descriptor(BluetoothUUID(0x2902), of: EchoStrap.output.key, peer)
+        let write = ProxyMessage.writeDescriptor(address: address, handle: configuration, [1, 0])
+        let command = ProxyMessage.write(address: address, handle: configuration, withResponse: false, [1, 0])
+        let written = ProxyMessage.writeAnswer(address: address, handle: configuration)
+        let notified = ProxyMessage.notifyAnswer(address: address, handle: output)
+        func notify(_ isEnabled: Bool) -> ProxyMessage { .notify(address: address, handle: output, isEnabled: isEnabled) }
+        client.send(write, command, notify(true))
+        try await client.until { $0 == written }
+        try await client.until { $0 == notified }
+        client.send(notify(false))
+        try await client.until { $0 == notified }
+        #expect(await peer.server.notificationCount == 0)
+        client.send(write, notify(false))
+        #expect(try await client.until { $0 == written }.contains(notified) == false)
+        try await client.until { $0 == notified }
+        #expect(await peer.server.notificationCount == 0)
+        await peer.end()
+        client.close()
+    }
+
+    @Test func `a bond is removed for the holder of the link, or if the proxy has made it`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let inside = peer.inner.peripheral(EchoStrap.id)
+        // The bond of another program.
+        try await inside.pair()
+        try await inside.disconnect()
+        let (holder, other) = (try await RawClient(peer.server), try await RawClient(peer.server))
+        let unpair = ProxyMessage.request(.unpair, address: address, addressType: 1)
+        let refused = ProxyMessage.unpaired(address: address, isUnpaired: false, error: -1)
+        let unpaired = ProxyMessage.unpaired(address: address, isUnpaired: true, error: 0)
+        other.send(unpair)
+        try await other.until { $0 == refused }
+        let connect = ProxyMessage.request(.connect, address: address, addressType: 1)
+        holder.send(connect)
+        try await holder.until { isUp($0) }
+        other.send(unpair)
+        try await other.until { $0 == refused }
+        #expect(try await inside.isPaired)
+        holder.send(unpair)
+        // The answer is before the end of the link, which follows.
+        let earlier = try await holder.until { $0 == unpaired }
+        #expect(!earlier.contains { isDown($0) })
+        try await holder.until { isDown($0) }
+        #expect(try await !inside.isPaired)
+        await peer.server.untilFree()
+        holder.send(connect)
+        try await holder.until { isUp($0) }
+        let paired = ProxyMessage.paired(address: address, isPaired: true, error: 0)
+        holder.send(.request(.pair, address: address, addressType: 1))
+        try await holder.until { $0 == paired }
+        holder.send(.request(.disconnect, address: address, addressType: 1))
+        try await holder.until { isDown($0) }
+        await peer.server.untilFree()
+        // Whoever asks for the peripheral meanwhile gets it afterward.
+        other.send(unpair, connect)
+        try await other.until { $0 == unpaired }
+        try await other.until { isUp($0) }
+        #expect(try await !inside.isPaired)
+        await peer.end()
+        holder.close()
+        other.close()
+    }
+
+    @Test func `a link that cannot be ended is told to have ended, and its peripheral is free`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await connected(peer)
+        await peer.peripheral.fail(.disconnect, .next(1))
+        let request = ProxyMessage.request(.disconnect, address: address, addressType: 1)
+        // One ending for all requests.
+        client.send(request, request, request)
+        let answer = ProxyMessage.connection(address: address, isConnected: false, mtu: 0, error: 0x100)
+        try await client.until { $0 == answer }
+        await peer.server.untilFree()
+        client.send(.request(.connect, address: address, addressType: 1))
+        try await client.until { isUp($0) }
+        await peer.end()
+        client.close()
+    }
+
     @Test func `a client that dies frees what it held, for a living one that was refused`() async throws {
         let peer = try await ProxiedPeer(key: nil, connectionLimit: 1)
         let dying = try await connected(peer)

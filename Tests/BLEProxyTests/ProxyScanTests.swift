@@ -56,16 +56,44 @@ struct ProxyScanTests {
         other.send(.subscribeAdvertisements(flags: 1))
         try await other.until(state(.running))
         try await one.until(state(.running, .active, .passive))
+        // A change of the mode restarts the scan of all, so that the next one is 5 s later.
+        peer.clock.advance(by: .seconds(5))
         other.send(.setScannerMode(.passive))
         try await other.until(state(.running, .passive, .passive))
+        peer.clock.advance(by: .seconds(5))
         other.send(.setScannerMode(.active))
         try await one.until(state(.running, .active, .passive))
+        peer.clock.advance(by: .seconds(5))
         other.close()
         try await one.until(state(.running, .passive, .passive))
         // The advertisements have not stopped.
         try await one.until { if case .advertisements = $0 { true } else { false } }
         await peer.end()
         one.close()
+    }
+
+    @Test func `a client that changes its mind again and again does not restart the scan as often`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let (one, other) = (try await RawClient(peer.server), try await RawClient(peer.server))
+        one.send(.setScannerMode(.passive), .subscribeAdvertisements(flags: 1))
+        try await one.until(state(.running, .passive, .passive))
+        other.send(.setScannerMode(.passive), .subscribeAdvertisements(flags: 1))
+        try await other.until(state(.running, .passive, .passive))
+        other.send((0..<500).flatMap { _ in [ProxyMessage.setScannerMode(.passive), .setScannerMode(.active)] })
+        other.send(.setScannerMode(.passive), .ping)
+        try await other.until { $0 == .pingAnswer }
+        #expect(await peer.server.scanCount == 2)
+        // The last one wins.
+        peer.clock.advance(by: .seconds(5))
+        try await one.until(state(.running, .passive, .passive))
+        #expect(await peer.server.scanCount == 3)
+        one.close()
+        other.send((0..<500).flatMap { _ in [ProxyMessage.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)] })
+        other.send(.ping)
+        try await other.until { $0 == .pingAnswer }
+        #expect(await peer.server.endingCount <= 2)
+        await peer.end()
+        other.close()
     }
 
     @Test func `a client that sets the mode without a subscription is told nothing, which would prove one`()
@@ -94,4 +122,10 @@ struct ProxyScanTests {
         #expect(try await scanning.next() == false)
         await peer.end()
     }
+}
+
+extension ProxyServer {
+    /// The number of scans that were begun.
+    fileprivate var scanCount: Int { scan.number }
+    fileprivate var endingCount: Int { scan.endingCount }
 }

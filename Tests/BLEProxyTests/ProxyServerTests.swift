@@ -26,10 +26,19 @@ struct ProxyServerTests {
         let central = try await peer.makeCentral(.quiet())
         #expect(try await central.adapters().map(\.address) == ["AA:BB:CC:DD:EE:FF"])
         await central.shutDown()
+        var events = await peer.server.events().makeAsyncIterator()
         let wrong: EncryptionKey? = isEncrypted ? nil : .random()
         let refusal = await error { _ = try await Central(backend: peer.backend(key: wrong), configuration: .quiet()) }
         #expect(refusal?.code == .unauthorized)
         #expect(refusal?.isRetryable == false)
+        #expect(refusal?.message == (isEncrypted ? "the proxy requires encryption" : "the proxy does not encrypt"))
+        let reason = isEncrypted ? "the client does not encrypt" : "the client requires encryption"
+        while let event = try await events.next() {
+            if case .clientRefused = event {
+                #expect(event == .clientRefused(reason: reason, count: 1))
+                break
+            }
+        }
         await peer.end()
     }
 
@@ -125,7 +134,7 @@ struct ProxyServerTests {
             _ = try await Central(backend: peer.backend(key: .random()), configuration: .quiet())
         }
         #expect(refusal?.code == .unauthorized)
-        #expect(try await events.next() == .clientRefused(reason: "the key is wrong"))
+        #expect(try await events.next() == .clientRefused(reason: "the key is wrong", count: 1))
         let strap = try await central.first(matching: .service(.heartRate)).peripheral
         try await strap.connect()
         #expect(try await events.next() == .linkConnected(EchoStrap.id, client))
@@ -147,13 +156,90 @@ struct ProxyServerTests {
             await peer.server.accept(there)
             silent.append(here)
         }
-        #expect(await peer.server.clientCount == 16)
+        #expect(await peer.server.clientCount == 4)
         let central = try await peer.makeCentral(.quiet())
         #expect(try await central.adapters().count == 1)
-        #expect(await peer.server.clientCount == 16)
+        #expect(await peer.server.clientCount == 4)
         await central.shutDown()
         await peer.end()
         withExtendedLifetime(silent) {}
+    }
+
+    @Test func `connections that keep coming, from many hosts, do not keep out a client that greets`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await RawClient(peer.server, from: [1])
+        var silent: [FileDescriptor] = []
+        for number in 0..<200 {
+            let (here, there) = try StreamSocket.pair()
+            await peer.server.accept(there, from: [2 + UInt8(number % 8)])
+            silent.append(here)
+        }
+        #expect(await peer.server.clientCount == 16)
+        try await client.greet()
+        await peer.end()
+        client.close()
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test func `a client that does not greet is removed after 10 s, and refusals are told once in a second`() async throws
+    {
+        let peer = try await ProxiedPeer(key: nil)
+        var events = await peer.server.events().makeAsyncIterator()
+        let late = try await [RawClient(peer.server, from: [1]), RawClient(peer.server, from: [2])]
+        peer.clock.advance(by: .milliseconds(9999))
+        #expect(await peer.server.clientCount == 2)
+        peer.clock.advance(by: .milliseconds(1))
+        #expect(await peer.server.clientCount == 0)
+        let reason = "it did not greet within 10 s"
+        #expect(try await events.next() == .clientRefused(reason: reason, count: 1))
+        peer.clock.advance(by: .seconds(1))
+        #expect(try await events.next() == .clientRefused(reason: reason, count: 1))
+        await peer.end()
+        #expect(try await events.next() == nil)
+        for client in late { client.close() }
+    }
+
+    @Test func `a client is pinged 60 s after its last byte, and removed after 150 s`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await RawClient(peer.server)
+        peer.clock.advance(by: .seconds(30))
+        client.send(.ping)
+        try await client.until { $0 == .pingAnswer }
+        peer.clock.advance(by: .milliseconds(59_999))
+        #expect(await peer.server.pings == [.zero])
+        peer.clock.advance(by: .milliseconds(1))
+        try await client.until { $0 == .ping }
+        #expect(await peer.server.pings == [.seconds(90)])
+        peer.clock.advance(by: .milliseconds(89_999))
+        #expect(await peer.server.clientCount == 1)
+        peer.clock.advance(by: .milliseconds(1))
+        #expect(await peer.server.clientCount == 0)
+        await peer.end()
+        client.close()
+    }
+
+    @Test func `a name is cut, whatever its characters are made of`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        var events = await peer.server.events().makeAsyncIterator()
+        let client = try await RawClient(peer.server, from: [1])
+        try await client.greet(as: "e" + String(repeating: "\u{301}", count: 1000))
+        guard case .clientConnected(let named)? = try await events.next() else { Issue.record(); return }
+        #expect(named.name.unicodeScalars.count == 64)
+        await peer.end()
+        client.close()
+    }
+
+    @Test func `a proxy listens once, until it is closed`() async throws {
+        let peer = try await ProxiedPeer()
+        let (ports, port) = AsyncStream.makeStream(of: UInt16.self)
+        let serving = Task { try await peer.server.run(port: 0) { port.yield($0) } }
+        var listening = ports.makeAsyncIterator()
+        _ = await listening.next()
+        #expect(await error { try await peer.server.run(port: 0) }?.message == "the proxy listens already")
+        await peer.server.close()
+        try await serving.value
+        #expect(await error { try await peer.server.run(port: 0) }?.message == "the proxy was closed")
+        await peer.end()
     }
 
     @Test func `a maintained link and a scan outlast a restart of the proxy`() async throws {
@@ -185,6 +271,9 @@ struct ProxyServerTests {
 
 extension ProxyServer {
     fileprivate var clientCount: Int { clients.count }
+
+    /// When each client was pinged.
+    fileprivate var pings: [Duration] { clients.values.map(\.lastPing) }
 
     /// Ends the connections, as a proxy that restarts does.
     fileprivate func dropClients() { for id in clients.keys { remove(id) } }

@@ -14,12 +14,21 @@ final class RawClient: Sendable {
     private let received = SharedValue<[ProxyMessage]>([])
 
     /// Connects and greets.
-    init(_ server: ProxyServer) async throws {
+    convenience init(_ server: ProxyServer) async throws {
+        try await self.init(server, from: [])
+        try await greet()
+    }
+
+    /// Connects from a source.
+    init(_ server: ProxyServer, from source: [UInt8]) async throws {
         let (here, there) = try StreamSocket.pair()
-        await server.accept(there)
+        await server.accept(there, from: source)
         socket = StreamSocket(here, on: loop)
         loop.perform { [self] in socket.open(onBytes: { self.receive($0) }, onEnd: {}) }
-        send(.hello(client: "test", version: .current))
+    }
+
+    func greet(as name: String = "test") async throws {
+        send(.hello(client: name, version: .current))
         try await until { if case .helloAnswer = $0 { true } else { false } }
     }
 
@@ -32,7 +41,9 @@ final class RawClient: Sendable {
         }
     }
 
-    func send(_ messages: ProxyMessage...) {
+    func send(_ messages: ProxyMessage...) { send(messages) }
+
+    func send(_ messages: [ProxyMessage]) {
         loop.perform { [self] in
             let output = channel.withLock { channel in
                 for message in messages { try? channel.send(message) }

@@ -31,7 +31,11 @@ package enum WireError: Error, Hashable, Sendable {
 }
 
 extension WireError: CustomStringConvertible {
-    package var description: String {
+    /// The text on the side of a client.
+    package var description: String { text(of: "the proxy") }
+
+    /// The text on the side that names the other one so.
+    package func text(of other: String) -> String {
         switch self {
         case .truncated: "a message is truncated"
         case .numberTooLong: "a number is longer than 64 bits"
@@ -39,10 +43,10 @@ extension WireError: CustomStringConvertible {
         case .invalidText: "a text is not UTF-8"
         case .frameTooLong(let count, let maximum): "a frame of \(count) bytes is longer than \(maximum) bytes"
         case .invalidMarker(let byte): "a frame begins with \(byte)"
-        case .isEncrypted: "the proxy requires encryption"
-        case .isNotEncrypted: "the proxy does not encrypt"
+        case .isEncrypted: "\(other) requires encryption"
+        case .isNotEncrypted: "\(other) does not encrypt"
         case .invalidHandshake: "a frame of the handshake is malformed"
-        case .handshakeRefused(let reason): "the proxy refused the handshake: \(reason)"
+        case .handshakeRefused(let reason): "\(other) refused the handshake: \(reason)"
         case .wrongKey: "the key is wrong"
         case .notAuthentic: "a frame is not authentic"
         case .outOfOrder: "a step of the handshake is out of order"

@@ -27,10 +27,15 @@
         /// A central that uses the proxy which has written the output.
         private func central(_ output: String, key: String? = nil) async throws -> Central {
             let port = UInt16(output.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
-            let key = key ?? output.firstMatch(of: /"key":"([^"]+)"/).map { String($0.1) }
+            let key = try key ?? self.key
             return try await Central(
-                backend: .esphome("127.0.0.1", port: port, key: key.flatMap(EncryptionKey.init)),
+                backend: .esphome("127.0.0.1", port: port, key: EncryptionKey(key)),
                 configuration: .quiet())
+        }
+
+        /// The key in the file.
+        private var key: String {
+            get throws { try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines) }
         }
 
         private func mode(_ path: String) throws -> Int {
@@ -42,7 +47,7 @@
             var key = ""
             let first = try await proxy("--name", "attic").run { program in
                 try await program.output.until("\n", after: "\"listening\"")
-                key = String(program.output.text.firstMatch(of: /"key":"([^"]+)"/)?.1 ?? "")
+                key = try self.key
                 let central = try await central(program.output.text)
                 let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)
                     .peripheral
@@ -58,7 +63,10 @@
             }
             #expect(first.status == 130, "\(first.errors)")
             #expect(try mode(file) == 0o600)
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == key + "\n")
+            #expect(EncryptionKey(key) != nil)
+            // The output is no terminal, and may be a journal that others read.
+            #expect(!first.output.contains(key))
+            #expect(try first.objects.first?["file"] as? String == file)
             let events = try first.objects.compactMap { $0["event"] as? String }
             #expect(events.prefix(3) == ["keyMade", "listening", "clientConnected"])
             #expect(try first.objects.first { $0["event"] as? String == "listening" }?["name"] as? String == "attic")
@@ -75,6 +83,37 @@
             #expect(second.status == 143, "\(second.errors)")
             #expect(!second.output.contains("keyMade"))
             #expect(!second.output.contains(key))
+            let third = try await proxy("--show-key").run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                program.send(.interrupt)
+            }
+            #expect(try third.objects.first as? [String: String] == ["event": "key", "key": key, "file": file])
+        }
+
+        @Test func `clients know a proxy by the address of its first start, with whatever adapters it has`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let world = try await BlueZWorld(isAsInstalled: true)
+            await world.daemon.addAdapter("hci1")
+            func address(_ radios: String..., arguments: [String] = []) async throws -> String? {
+                let radio = ["--bus", world.bus.address] + radios.flatMap { ["--radio", $0] } + arguments
+                let result = try await proxy(radio: radio).run { program in
+                    try await program.output.until("\n", after: "\"listening\"")
+                    program.send(.interrupt)
+                }
+                return try result.objects.last { $0["event"] as? String == "listening" }?["address"] as? String
+            }
+            // The named adapter is absent, and no other takes its place.
+            let absent = try await proxy(radio: ["--bus", world.bus.address, "--radio", "hci7", "--radio", "hci0"]).run()
+            #expect(absent.errors.contains("adapterNotFound"), "\(absent.errors)")
+            #expect(!absent.output.contains("listening"))
+            let first = try #require(try await address("hci1", "hci0"))
+            #expect(try await address("hci0", "hci1") == first)
+            #expect(try await address("hci7", "hci0") == first)
+            let given = "02:00:00:00:00:07"
+            #expect(try await address("hci0", "hci1", arguments: ["--address", given]) == given)
+            try FileManager.default.removeItem(atPath: folder + "/state/proxy.address")
+            let other = try await address("hci0", "hci1")
+            #expect(other != nil && other != first)
         }
 
         @Test func `a key that others may read, or that is none, is refused`() async throws {
@@ -143,7 +182,7 @@
 
         @Test(
             arguments: [
-                "--clients 0", "--links 65", "--name Attic", "--no-encryption --key-file x",
+                "--clients 0", "--address x", "--no-encryption --show-key", "--links 65", "--name Attic", "--no-encryption --key-file x",
                 "--radio hci0 --radio hci0", "--radio hci0 --adapter hci1", "--radio hci0 --radio hci1 --record x",
             ])
         func `wrong usage is refused before Bluetooth starts`(_ arguments: String) async throws {

@@ -2,7 +2,7 @@
 127.0.0.1 through which the strap F0:F1:F2:F3:F4:F5 is reached.
 
     pip install aioesphomeapi bleak-esphome habluetooth
-    ble proxy --port 6053 --key-file key & python proxy_session.py 6053 "$(cat key)"
+    ble proxy --port 6053 --key-file key & python proxy_session.py 6053 key
 
 Prints "subscribed" when the strap is to send COUNT numbered values (32 bits, little-endian), and "ok" at the end.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+from pathlib import Path
 
 import bleak_esphome
 import habluetooth
@@ -223,7 +224,9 @@ async def main(port: int, key: str | None, count: int) -> None:
 if __name__ == '__main__':
     parser = argparse.ArgumentParser()
     parser.add_argument('port', type=int)
-    parser.add_argument('key', nargs='?', help='Base64; none for a proxy without encryption')
+    parser.add_argument('key_file', nargs='?', type=Path, help='none for a proxy without encryption')
     parser.add_argument('--count', type=int, default=1000, help='of the values that the strap sends')
     arguments = parser.parse_args()
-    asyncio.run(main(arguments.port, arguments.key, arguments.count))
+    # Not an argument, which others can see.
+    key = arguments.key_file.read_text().strip() if arguments.key_file else None
+    asyncio.run(main(arguments.port, key, arguments.count))

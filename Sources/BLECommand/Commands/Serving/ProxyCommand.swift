@@ -18,8 +18,8 @@ import BLE
             commandName: "proxy", abstract: "Be a Bluetooth proxy for Home Assistant until Ctrl-C.",
             discussion: """
                 Clients that speak ESPHome's native API use this machine's radio over the network: they scan, connect, \
-                read, write and subscribe. They need the key, which is made at the first start, and shown then. See \
-                Docs/Radios.md.
+                read, write and subscribe. They need the key, which is made at the first start, and shown then on a \
+                terminal. See Docs/Radios.md.
                 """)
 
         @OptionGroup var options: CommonOptions
@@ -52,6 +52,15 @@ import BLE
                 valueName: "file"), completion: .file())
         var keyFile: String?
 
+        @Flag(help: "Show the key at each start, also if the output is no terminal.")
+        var showKey = false
+
+        @Option(
+            help: ArgumentHelp(
+                "The address by which clients know the proxy. By default, that of the first adapter at the first start, "
+                    + "which is kept beside the key.", valueName: "address"))
+        var address: String?
+
         @Flag(help: "Do not announce the proxy in the network through Avahi. It is not with an address of 127.")
         var noAnnounce = false
 
@@ -62,8 +71,11 @@ import BLE
             guard (1...64).contains(clients), (1...64).contains(links) else {
                 throw ValidationError("--clients and --links are numbers from 1 to 64.")
             }
-            guard !noEncryption || keyFile == nil else {
-                throw ValidationError("Give --key-file or --no-encryption.")
+            guard !noEncryption || (keyFile == nil && !showKey) else {
+                throw ValidationError("--key-file and --show-key are for a proxy with a key: remove --no-encryption.")
+            }
+            if let address, !ProxyKeyFile.isAddress(address) {
+                throw ValidationError("--address is an address such as 00:1A:7D:DA:71:13.")
             }
             if let name, !Self.isName(name) {
                 throw ValidationError("--name has 1 to 31 lowercase letters, digits and hyphens.")
@@ -85,21 +97,18 @@ import BLE
 
         func run() async throws {
             let output = Output(json: options.json)
-            let key: EncryptionKey?
+            let (key, file): (EncryptionKey?, ProxyKeyFile?)
             do throws(BLEError) {
-                key = try readKey(output)
+                (key, file) = try readKey(output)
             } catch {
                 output.complain(error)
                 throw ExitCode(ExitStatus.status(of: error.code))
             }
             let (name, host) = (name ?? Self.machineName, host ?? (key == nil ? "127.0.0.1" : "0.0.0.0"))
-            let (clients, links, port, options) = (clients, links, port, options)
+            let (clients, links, port, given, options) = (clients, links, port, address, options)
             let isAnnounced = !noAnnounce && !host.hasPrefix("127.") && host != "::1"
             try await Session.run(options, outage: .isWaitedFor) { central, output in
-                let adapters = try await central.adapters()
-                let chosen = options.radio.first?.name ?? options.adapter
-                let adapter = adapters.first { $0.id == chosen } ?? adapters.first(where: \.isInUse) ?? adapters.first
-                guard let address = adapter?.address else { throw BLEError(.adapterNotFound, "there is no adapter") }
+                let address = try await Self.identity(given, file, options, central)
                 let configuration = ProxyServer.Configuration(
                     name: name, address: address, key: key, connectionLimit: links, clientLimit: clients)
                 let logger = CommonOptions.logger(verbose: options.verbose)
@@ -119,7 +128,7 @@ import BLE
                             output.note(Self.text($0))
                         }
                         group.addTask {
-                            for await port in ports { await announcement.run(port: port) }
+                            for await port in ports { await announcement.run(host: host, port: port) }
                         }
                     }
                     group.addTask {
@@ -133,20 +142,46 @@ import BLE
             }
         }
 
-        private func readKey(_ output: Output) throws(BLEError) -> EncryptionKey? {
-            guard !noEncryption else { return nil }
-            let file =
-                if let keyFile { ProxyKeyFile(path: keyFile) } else {
-                    try ProxyKeyFile.ofUser(ProcessInfo.processInfo.environment)
+        /// Returns the address by which clients know the proxy: the one given, or kept, or else that of the first
+        /// adapter, which is kept then, because another adapter may be the first at the next start.
+        private static func identity(
+            _ given: String?, _ file: ProxyKeyFile?, _ options: CommonOptions, _ central: Central
+        ) async throws -> String {
+            if let given { return given }
+            // Simulated adapters have the same address on all machines.
+            let file = options.backend == .simulated ? nil : file
+            if let kept = try file?.readAddress() { return kept }
+            let adapters = try await central.adapters()
+            let chosen = options.radio.first?.name ?? options.adapter
+            let adapter =
+                if let chosen { adapters.first { $0.id == chosen } } else {
+                    adapters.first(where: \.isInUse) ?? adapters.first
                 }
-            let (key, isNew) = try file.readOrMake()
-            if isNew {
-                try? output.line(
-                    .object([
-                        "event": .string("keyMade"), "key": .string(key.text), "file": .string(file.path),
-                    ]), "the key, now in \(file.path.harmless): \(key.text)")
+            guard let address = adapter?.address else {
+                throw BLEError(
+                    .adapterNotFound, chosen.map { "there is no \($0)" } ?? "there is no adapter",
+                    remedy: "Give the address by which clients know the proxy: --address")
             }
-            return key
+            return try file?.keepAddress(address) ?? address
+        }
+
+        /// Returns the key, and the file beside which the address is kept. No file if this user has no directory and
+        /// needs none.
+        private func readKey(_ output: Output) throws(BLEError) -> (EncryptionKey?, ProxyKeyFile?) {
+            let environment = ProcessInfo.processInfo.environment
+            guard !noEncryption else { return (nil, try? ProxyKeyFile.ofUser(environment)) }
+            let file = if let keyFile { ProxyKeyFile(path: keyFile) } else { try ProxyKeyFile.ofUser(environment) }
+            let (key, isNew) = try file.readOrMake()
+            guard isNew || showKey else { return (key, file) }
+            // Otherwise, the output may be a journal that others read.
+            let isShown = showKey || isatty(STDOUT_FILENO) != 0
+            var line: [String: JSON] = [
+                "event": .string(isNew ? "keyMade" : "key"), "file": .string(file.path),
+            ]
+            if isShown { line["key"] = .string(key.text) }
+            let place = "the key, \(isNew ? "now " : "")in \(file.path.harmless)"
+            try? output.line(.object(line), isShown ? "\(place): \(key.text)" : place)
+            return (key, file)
         }
 
         // MARK: Output
@@ -187,10 +222,13 @@ import BLE
                 let lost = dropped == 0 ? "" : "; \(dropped) advertisements were dropped"
                 try line(
                     "clientDisconnected", client, "\(title(client)) disconnected\(lost)", ["dropped": .int(dropped)])
-            case .clientRefused(let reason):
+            case .clientRefused(let reason, let count):
                 try output.line(
-                    .object(["event": .string("clientRefused"), "reason": .string(reason)]),
-                    "a client was refused: \(reason.harmless)")
+                    .object([
+                        "event": .string("clientRefused"), "reason": .string(reason), "count": .int(count),
+                    ]),
+                    (count == 1 ? "a client was refused" : "\(count) clients were refused, the last one")
+                        + ": \(reason.harmless)")
             case .linkConnected(let id, let client):
                 try line("connected", client, "connected \(id) for \(title(client))", ["id": .string("\(id)")])
             case .linkDisconnected(let id, let client):

@@ -10,7 +10,8 @@ import BLE
         import Musl
     #endif
 
-    /// The file that has the key of a proxy, which only its owner may read.
+    /// The file that has the key of a proxy, which only its owner may read, and the one beside it that has the address
+    /// by which clients know the proxy.
     struct ProxyKeyFile {
         let path: String
 
@@ -26,35 +27,86 @@ import BLE
             return ProxyKeyFile(path: folder + "/proxy.key")
         }
 
-        /// The maximum length of the file, in bytes. A key has 44 characters.
-        private static let maximumCount = 256
+        private var keyFile: PrivateLine { PrivateLine(path: path, what: "key file", forbidden: 0o077) }
+
+        /// `proxy.address` beside `proxy.key`. Others may read it: everybody in the network learns it.
+        private var addressFile: PrivateLine {
+            let stem = path.hasSuffix(".key") ? String(path.dropLast(4)) : path
+            return PrivateLine(path: stem + ".address", what: "file of the address", forbidden: 0o022)
+        }
 
         /// Returns the key, and whether it was made now because there was no file.
         ///
         /// Throws `unauthorized` for a file that others may read or change, and `failed` if it cannot be read or made,
         /// or has no key.
         func readOrMake() throws(BLEError) -> (key: EncryptionKey, isNew: Bool) {
-            if let key = try read() { return (key, false) }
-            let key = EncryptionKey.random()
-            if try make(key) { return (key, true) }
+            let (text, isNew) = try keyFile.readOrMake { EncryptionKey.random().text }
+            guard let key = EncryptionKey(text) else {
+                throw keyFile.failure(
+                    "has no key: Base64 of 32 bytes", remedy: "Remove it, and the proxy makes a key.")
+            }
+            return (key, isNew)
+        }
+
+        /// Returns the address that was kept. Nil if none was.
+        ///
+        /// Throws `unauthorized` for a file that others may change, and `failed` if it cannot be read or has no address.
+        func readAddress() throws(BLEError) -> String? {
+            guard let text = try addressFile.read() else { return nil }
+            return try address(text)
+        }
+
+        /// Keeps an address, unless one is kept already. Returns the one that is kept.
+        func keepAddress(_ address: String) throws(BLEError) -> String {
+            try self.address(try addressFile.readOrMake { address }.text)
+        }
+
+        static func isAddress(_ text: String) -> Bool { text.wholeMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/) != nil }
+
+        private func address(_ text: String) throws(BLEError) -> String {
+            guard Self.isAddress(text) else {
+                throw addressFile.failure(
+                    "has no address", remedy: "Remove it, or give the address with --address.")
+            }
+            return text
+        }
+    }
+
+    /// A file with one line of text that only its owner may change.
+    private struct PrivateLine {
+        let path: String
+        /// What it is, for errors.
+        let what: String
+        /// The bits of its mode that are not accepted.
+        let forbidden: mode_t
+
+        /// The maximum length of the file, in bytes. A key has 44 characters.
+        private static let maximumCount = 256
+
+        /// Returns the text, and whether it was made now because there was no file.
+        func readOrMake(_ text: () -> String) throws(BLEError) -> (text: String, isNew: Bool) {
+            if let text = try read() { return (text, false) }
+            let text = text()
+            if try make(text) { return (text, true) }
             // Another process has made it meanwhile.
-            guard let key = try read() else { throw failure("has been removed", remedy: "Start the proxy again.") }
-            return (key, false)
+            guard let text = try read() else { throw failure("has been removed", remedy: "Start the proxy again.") }
+            return (text, false)
         }
 
-        private func failure(_ what: String, code: BLEError.Code = .failed, remedy: String) -> BLEError {
-            BLEError(code, "the key file “\(path)” \(what)", isRetryable: false, remedy: remedy)
+        func failure(_ what: String, code: BLEError.Code = .failed, remedy: String) -> BLEError {
+            BLEError(code, "the \(self.what) “\(path)” \(what)", isRetryable: false, remedy: remedy)
         }
 
-        private static var reason: String { String(cString: strerror(errno)) }
+        private static func reason(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-        /// Returns nil if there is no file.
-        private func read() throws(BLEError) -> EncryptionKey? {
+        /// Returns the text without spaces around it, empty if it is not one word. Nil if there is no file.
+        func read() throws(BLEError) -> String? {
             // A link is not followed, because another user could change where it leads, and a pipe is not waited for.
             let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
             guard file >= 0 else {
-                if errno == ENOENT { return nil }
-                throw failure("cannot be read: \(Self.reason)", remedy: "Give a regular file of this user.")
+                let number = errno
+                if number == ENOENT { return nil }
+                throw failure("cannot be read: \(Self.reason(number))", remedy: "Give a regular file of this user.")
             }
             defer { close(file) }
             var facts = stat()
@@ -64,57 +116,66 @@ import BLE
             guard facts.st_uid == geteuid() || facts.st_uid == 0 else {
                 throw failure("belongs to another user", code: .unauthorized, remedy: "Give a file of this user.")
             }
-            guard facts.st_mode & 0o077 == 0 else {
+            guard facts.st_mode & forbidden == 0 else {
                 throw failure(
                     "can be read or written by others", code: .unauthorized,
-                    remedy: "Remove it, and let the proxy make another key; or, if nobody has read it: chmod 600")
+                    remedy: "Remove it, and let the proxy make another; or, if nobody has used it: chmod 600")
             }
             var bytes = [UInt8](repeating: 0, count: Self.maximumCount)
             var count = 0
             while count < bytes.count {
-                let added = bytes.withUnsafeMutableBytes {
-                    Glibc.read(file, $0.baseAddress! + count, $0.count - count)
+                let added = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress! + count, $0.count - count) }
+                let number = errno
+                if added < 0, number == EINTR { continue }
+                guard added >= 0 else {
+                    throw failure("cannot be read: \(Self.reason(number))", remedy: "Give another path with --key-file.")
                 }
-                if added < 0, errno == EINTR { continue }
                 guard added > 0 else { break }
                 count += added
             }
             let text = String(decoding: bytes.prefix(count), as: UTF8.self).split(whereSeparator: \.isWhitespace)
-            guard text.count == 1, let key = EncryptionKey(String(text[0])) else {
-                throw failure(
-                    "has no key: Base64 of 32 bytes", remedy: "Remove it, and the proxy makes a key.")
-            }
-            return key
+            return text.count == 1 ? String(text[0]) : ""
         }
 
         /// Makes the file. Returns false if there is one already.
         ///
         /// It gets its name when its content is on disk, so that no other process, and none after a loss of power,
-        /// reads a part.
-        private func make(_ key: EncryptionKey) throws(BLEError) -> Bool {
-            let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-            if !folder.isEmpty {
-                try? FileManager.default.createDirectory(
-                    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        /// reads a part. Before, it has none: if this process is killed, nothing is left.
+        private func make(_ text: String) throws(BLEError) -> Bool {
+            let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            try? FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard parent >= 0 else { throw cannotBeMade(errno) }
+            defer { close(parent) }
+            let file = open(folder, O_WRONLY | Self.withoutName | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw cannotBeMade(errno) }
+            defer { close(file) }
+            let bytes = Array("\(text)\n".utf8)
+            let count = systemWrite(file, bytes, bytes.count)
+            guard count == bytes.count else { throw cannotBeMade(count < 0 ? errno : ENOSPC) }
+            guard fsync(file) == 0 else { throw cannotBeMade(errno) }
+            guard linkat(AT_FDCWD, "/proc/self/fd/\(file)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
+                let number = errno
+                guard number == EEXIST else { throw cannotBeMade(number) }
+                return false
             }
-            var name = Array("\(path).XXXXXX".utf8CString)
-            // A file that did not exist, with mode 0600.
-            let file = mkstemp(&name)
-            guard file >= 0 else { throw cannotBeMade }
-            defer { unlink(name) }
-            _ = fcntl(file, F_SETFD, FD_CLOEXEC)
-            let bytes = Array("\(key.text)\n".utf8)
-            let isWritten = Glibc.write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
-            let error = cannotBeMade
-            close(file)
-            guard isWritten else { throw error }
-            if link(name, path) == 0 { return true }
-            guard errno == EEXIST else { throw cannotBeMade }
-            return false
+            // The name, too, is on disk.
+            guard fsync(parent) == 0 else { throw cannotBeMade(errno) }
+            return true
         }
 
-        private var cannotBeMade: BLEError {
-            failure("cannot be made: \(Self.reason)", remedy: "Give another path with --key-file.")
+        /// The system's `O_TMPFILE`, whose definition Swift does not import.
+        private static let withoutName = 0o20_000_000 | O_DIRECTORY
+
+        private func cannotBeMade(_ number: Int32) -> BLEError {
+            failure("cannot be made: \(Self.reason(number))", remedy: "Give another path with --key-file.")
         }
     }
+
+    private func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+        read(file, bytes, count)
+    }
+
+    private func systemWrite(_ file: Int32, _ bytes: [UInt8], _ count: Int) -> Int { write(file, bytes, count) }
 #endif

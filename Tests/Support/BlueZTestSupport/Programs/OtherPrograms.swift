@@ -73,7 +73,10 @@ public enum OtherPrograms {
     ) async throws -> (session: String, proxy: String) {
         let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "ble").path
         let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).key").path
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        defer {
+            try? FileManager.default.removeItem(atPath: file)
+            try? FileManager.default.removeItem(atPath: file.dropLast(4) + ".address")
+        }
         var arguments = [
             "proxy", "--host", "127.0.0.1", "--port", "0", "--key-file", file, "--json", "--timeout", "60",
         ]
@@ -82,10 +85,9 @@ public enum OtherPrograms {
         let proxy = try await TestProgram(tool, arguments).run { proxy in
             try await proxy.output.until("\n", after: "\"listening\"")
             let port = proxy.output.text.firstMatch(of: /"port":(\d+)/)?.1 ?? ""
-            let key = proxy.output.text.firstMatch(of: /"key":"([^"]+)"/)?.1 ?? ""
             let script = Checkout.url("Tests/Tools/Clients/proxy_session.py").path
             let result = try await TestProgram(
-                "timeout", ["-s", "INT", "600", python ?? "python3", "-B", script, "\(port)", "\(key)"]
+                "timeout", ["-s", "INT", "600", python ?? "python3", "-B", script, "\(port)", file]
             ).run { running in
                 try await running.output.until("subscribed\n")
                 try await burst(1000)
