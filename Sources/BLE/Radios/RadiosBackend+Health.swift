@@ -234,7 +234,7 @@ extension RadiosBackend {
         await recovery.value
         expiry.cancel()
         let backend = members[radio].backend
-        guard [.poweredOn, .poweredOff].contains(backend.assumeIsolated { $0.adapterState() }) else { return }
+        guard [.poweredOn, .poweredOff].contains(adapterState(of: radio)) else { return }
         // Also for a caller that is cancelled.
         await Task(executorPreference: taskExecutor) { [logger, name = names[radio]] in
             do throws(BLEError) {

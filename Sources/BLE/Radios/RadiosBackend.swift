@@ -192,7 +192,7 @@ package actor RadiosBackend: CentralBackend {
 
     package func adapterState() -> AdapterState { reported }
 
-    private func adapterState(of radio: Int) -> AdapterState {
+    func adapterState(of radio: Int) -> AdapterState {
         members[radio].backend.assumeIsolated { $0.adapterState() }
     }
 
