@@ -79,17 +79,30 @@ final class RawClient: Sendable {
     }
 }
 
-/// A proxy without encryption that answers the greeting alone, and keeps what it receives.
+/// A proxy without encryption that answers the greeting, and keeps what it receives.
+///
+/// As firmware, it also does what ESPHome's does with one subscriber: it makes links, tells of them to the subscriber
+/// alone, and ends them all without a word when that unsubscribes.
 final class RawProxy: Sendable {
     private let loop = EventLoop(name: "proxy")
     private let socket: StreamSocket
     private let channel = Mutex(MessageChannel(server: nil, name: "raw", mac: "aabbccddeeff"))
     let received = SharedValue<[ProxyMessage]>([])
 
-    private let features: ProxyFeatures
+    struct Firmware: Sendable {
+        var isSubscribed = false
+        var links: Set<UInt64> = []
+    }
 
-    init(_ descriptor: FileDescriptor, features: ProxyFeatures = [.connections, .rawAdvertisements]) {
-        self.features = features
+    private let features: ProxyFeatures
+    private let isFirmware: Bool
+    let firmware = SharedValue(Firmware())
+
+    init(
+        _ descriptor: FileDescriptor, features: ProxyFeatures = [.connections, .rawAdvertisements],
+        isFirmware: Bool = false
+    ) {
+        (self.features, self.isFirmware) = (features, isFirmware)
         socket = StreamSocket(descriptor, on: loop)
         loop.perform { [self] in socket.open(onBytes: { self.receive($0) }, onEnd: {}) }
     }
@@ -111,7 +124,34 @@ final class RawProxy: Sendable {
                 (info.name, info.features) = ("raw", features)
                 send(.deviceInfo(info))
             case .listEntities: send(.listEntitiesDone)
-            default: received.change { $0.append(message) }
+            default:
+                if isFirmware { for answer in answers(to: message) { send(answer) } }
+                received.change { $0.append(message) }
+            }
+        }
+    }
+
+    private func answers(to message: ProxyMessage) -> [ProxyMessage] {
+        firmware.change { firmware in
+            switch message {
+            case .subscribeAdvertisements:
+                // A second one is refused.
+                guard !firmware.isSubscribed else { return [] }
+                firmware.isSubscribed = true
+                return [.scannerState(.running, mode: .active, configured: .active)]
+            case .unsubscribeAdvertisements:
+                firmware = Firmware()
+                return []
+            case .request(.connectWithoutCache, let address, _):
+                guard firmware.isSubscribed else { return [] }
+                firmware.links.insert(address)
+                return [.connection(address: address, isConnected: true, mtu: 23, error: 0)]
+            case .request(.disconnect, let address, _):
+                guard firmware.isSubscribed, firmware.links.remove(address) != nil else { return [] }
+                return [.connection(address: address, isConnected: false, mtu: 0, error: 0x16)]
+            case .servicesRequest(let address):
+                return firmware.links.contains(address) ? [.servicesDone(address: address)] : []
+            default: return []
             }
         }
     }
@@ -124,6 +164,16 @@ final class RawProxy: Sendable {
             }
             socket.send(output)
         }
+    }
+
+    /// Stops to read what arrives, or goes on.
+    func setReading(_ isReading: Bool) async {
+        let outcome = Outcome<Void>()
+        loop.perform { [self] in
+            if isReading { socket.resume() } else { socket.pause() }
+            outcome.deliver(.success(()))
+        }
+        try? await outcome.wait()
     }
 
     func close() {

@@ -15,7 +15,8 @@ extension RadiosBackend {
 
     package func stopDiscovery() async throws(BLEError) {
         wanted = nil
-        try await onAll(where: { $0.filter != nil }) { (me, radio) throws(BLEError) in
+        guard members.contains(where: \.hasScan) else { return }
+        try await onAll(where: \.hasScan) { (me, radio) throws(BLEError) in
             try await me.stopDiscovery(on: radio)
         }
     }
@@ -23,6 +24,8 @@ extension RadiosBackend {
     func startDiscovery(_ filter: DiscoveryFilter, on radio: Int) async throws(BLEError) {
         // What is heard while it starts is this scan's.
         if members[radio].filter == nil { choice.scanBegan(on: radio) }
+        members[radio].scanStarts += 1
+        defer { members[radio].scanStarts -= 1 }
         try await members[radio].backend.startDiscovery(filter)
         guard members[radio].isOn else { return }
         members[radio].filter = filter
@@ -103,8 +106,23 @@ extension RadiosBackend {
     }
 
     package func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
+        if !isPowered { try await endRestarts(of: adapter) }
         try await onAdapter(adapter) { (backend, id) throws(BLEError) in
             try await backend.setPowered(isPowered, adapter: id)
+        }
+    }
+
+    /// Gives up to power radios on that a restart has powered off: the program wants them off.
+    private func endRestarts(of adapter: String?) async throws(BLEError) {
+        for radio in members.indices where members[radio].isRestarting {
+            if let adapter {
+                let adapters = try await members[radio].backend.adapters()
+                guard adapters.contains(where: { $0.id == adapter && $0.isInUse }) else { continue }
+            }
+            members[radio].isRestarting = false
+            // The call of the restart powers it on, and must have returned before.
+            members[radio].recovery?.cancel()
+            await members[radio].recovery?.value
         }
     }
 

@@ -43,7 +43,7 @@ extension RadiosBackend {
         if slots != members[radio].slots {
             members[radio].slots = slots
             observers.yield(.slotsChanged(radio: name, free: slots))
-            // An attempt may wait for a slot.
+            // An attempt that waits for a radio that restarts may go on with this one.
             endWaits()
         }
         let former = members[radio].scanObstacle
@@ -59,6 +59,69 @@ extension RadiosBackend {
             }
         }
         report(.radioChanged)
+    }
+
+    // MARK: Starting
+
+    private static let startLimit = Duration.seconds(5)
+
+    /// Returns when each radio has started or failed, or some have not within the limit and another is on.
+    func startAll() async throws(BLEError) {
+        let outcome = Outcome<Void>()
+        (started, isStartLate) = (outcome, false)
+        defer { started = nil }
+        let limit = Expiry(after: Self.startLimit, clock: configuredClock) { [weak self] in
+            Task { await self?.startIsLate() }
+        }
+        defer { limit.cancel() }
+        for radio in members.indices {
+            members[radio].startFailure = nil
+            // Several steps: `recovery` keeps other tasks away until the radio has started.
+            members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self] in
+                await self?.startFirst(radio)
+            }
+        }
+        try await outcome.wait()
+    }
+
+    private func startIsLate() {
+        isStartLate = true
+        checkStarts()
+    }
+
+    private func startFirst(_ radio: Int) async {
+        do throws(BLEError) {
+            try await start(radio)
+        } catch {
+            members[radio].startFailure = error
+            logger.info("waiting for radio", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+        }
+        members[radio].recovery = nil
+        guard started == nil else { return checkStarts() }
+        // The central has not waited for it.
+        guard !Task.isCancelled else { return }
+        if members[radio].state != nil { isStarted(radio) }
+        let isRefused = [.notSupported, .unauthorized].contains(members[radio].startFailure?.code)
+        if !isRefused { recover(radio, isLate: members[radio].state == nil) }
+    }
+
+    private func checkStarts() {
+        let failures = members.compactMap(\.startFailure)
+        if let refusal = failures.first(where: { $0.code == .unauthorized }) {
+            started?.deliver(.failure(refusal))
+        } else if failures.count == members.count {
+            started?.deliver(.failure(failures[0]))
+        } else if members.allSatisfy({ $0.recovery == nil }) || isStartLate && members.contains(where: \.isOn) {
+            started?.deliver(.success(()))
+        }
+    }
+
+    /// Tells that a radio has started after the others.
+    func isStarted(_ radio: Int) {
+        logger.info("radio started", metadata: ["radio": "\(names[radio])"])
+        if members[radio].isOn { observers.yield(.appeared(radio: names[radio])) }
+        updateState()
+        endWaits()
     }
 
     // MARK: The watchdog
@@ -133,13 +196,12 @@ extension RadiosBackend {
     }
 
     private func restartOnce(_ radio: Int, _ part: Radio.Restart) async {
+        guard !isShutDown, members[radio].isOn else { return }
         do throws(BLEError) {
-            switch part {
-            case .scan: try await stopDiscovery(on: radio)
-            case .radio:
-                members[radio].isRestarting = true
-                try await members[radio].backend.restart()
-            }
+            // A link may have been begun since.
+            if part == .scan || choice.hasLinks(on: radio) { return try await stopDiscovery(on: radio) }
+            members[radio].isRestarting = true
+            try await members[radio].backend.restart()
         } catch {
             logger.debug("restart failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
             // It is started again, whether or not it has been stopped.
@@ -153,12 +215,34 @@ extension RadiosBackend {
     }
 
     private func powerOn(_ radio: Int) async {
+        // The program may have switched it off since.
+        guard isLeftOff(radio) else { return }
         do throws(BLEError) {
             try await members[radio].backend.setPowered(true, adapter: nil)
         } catch {
             logger.debug("not powered on", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
             if [.notSupported, .unauthorized, .blocked].contains(error.code) { members[radio].isRestarting = false }
         }
+    }
+
+    private static let restartLimit = Duration.seconds(5)
+
+    /// Lets a restart in progress end, at the latest after a time, and powers the radio on if it may be left off.
+    func endRestart(of radio: Int) async {
+        guard members[radio].isRestarting, let recovery = members[radio].recovery else { return }
+        let expiry = Expiry(after: Self.restartLimit, clock: configuredClock) { recovery.cancel() }
+        await recovery.value
+        expiry.cancel()
+        let backend = members[radio].backend
+        guard [.poweredOn, .poweredOff].contains(adapterState(of: radio)) else { return }
+        // Also for a caller that is cancelled.
+        await Task(executorPreference: taskExecutor) { [logger, name = names[radio]] in
+            do throws(BLEError) {
+                try await backend.setPowered(true, adapter: nil)
+            } catch {
+                logger.info("radio left off", metadata: ["radio": "\(name)", "error": "\(error)"])
+            }
+        }.value
     }
 
     private func restarted(_ radio: Int) {

@@ -13,7 +13,7 @@ extension RadiosBackend {
 
     private var states: [RadioChoice.RadioState] {
         members.indices.map { radio in
-            let isOn = members[radio].isOn
+            let isOn = members[radio].isOn && !members[radio].isRestarting
             return RadioChoice.RadioState(isOn: isOn, freeSlots: isOn ? freeSlots(of: radio) : nil)
         }
     }

@@ -25,8 +25,16 @@ package actor RadiosBackend: CentralBackend {
         var scanObstacle: BLEError?
         /// Whether it is being powered off and on.
         var isRestarting = false
+        /// The number of calls to start its scan that have not returned.
+        var scanStarts = 0
+        /// Why it has not started, when all were.
+        var startFailure: BLEError?
 
         var isOn: Bool { state == .poweredOn }
+        /// Whether there is a scan to stop, or one that begins.
+        var hasScan: Bool { filter != nil || isOn && scanStarts > 0 }
+        /// Whether it scans, or tries to.
+        var mayScan: Bool { hasScan || isOn && recovery != nil }
         /// Whether it can be asked, even if it is off.
         var isThere: Bool { isOn || state == .poweredOff }
     }
@@ -52,6 +60,10 @@ package actor RadiosBackend: CentralBackend {
     var attempts: [Peripheral.ID: Int] = [:]
     /// Attempts that wait for a radio whose stack restarts.
     private var waits: [Int: Outcome<Void>] = [:]
+    /// Delivered when enough radios have started. Nil after that.
+    var started: Outcome<Void>?
+    /// Whether radios that have not started yet are not waited for, once another is on.
+    var isStartLate = false
     private var lastAttempt = 0
     private var context: CentralContext?
     private(set) var isShutDown = false
@@ -112,7 +124,8 @@ package actor RadiosBackend: CentralBackend {
 
     // MARK: Starting and stopping
 
-    /// Starts all radios. Those that cannot start yet are tried again as long as this backend runs.
+    /// Starts all radios at once. Those that cannot start yet are tried again as long as this backend runs, and those
+    /// that take longer than 5 s are not waited for if another is on.
     ///
     /// Throws the error of the first radio if none can start, and `unauthorized` if one throws that.
     package func start(_ context: CentralContext) async throws(BLEError) {
@@ -123,16 +136,12 @@ package actor RadiosBackend: CentralBackend {
         }
         self.context = context
         elapsed = Central.stopwatch(context.clock)
-        var failures: [(radio: Int, error: BLEError)] = []
-        for radio in members.indices {
-            do throws(BLEError) {
-                try await start(radio)
-            } catch {
-                failures.append((radio, error))
-            }
-        }
-        let refusal = failures.first { $0.error.code == .unauthorized }
-        if let (_, error) = refusal ?? (failures.count == members.count ? failures.first : nil) {
+        do throws(BLEError) {
+            try await startAll()
+        } catch {
+            let starting = members.compactMap(\.recovery)
+            for task in starting { task.cancel() }
+            for task in starting { await task.value }
             for radio in members.indices where members[radio].state != nil {
                 await members[radio].backend.shutDown()
                 members[radio].state = nil
@@ -140,13 +149,10 @@ package actor RadiosBackend: CentralBackend {
             throw error
         }
         reported = state
-        for (radio, error) in failures {
-            logger.info("waiting for radio", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
-            recover(radio)
-        }
+        for radio in members.indices where members[radio].startFailure != nil { recover(radio) }
     }
 
-    private func start(_ radio: Int) async throws(BLEError) {
+    func start(_ radio: Int) async throws(BLEError) {
         guard let context else { return }
         let handle: @Sendable (CentralBackendEvent) -> Void = { [weak self] event in
             guard let self else { return }
@@ -166,10 +172,15 @@ package actor RadiosBackend: CentralBackend {
         observers.finish(.shutDown)
         watching?.cancel()
         let recoveries = members.compactMap(\.recovery)
-        for recovery in recoveries { recovery.cancel() }
+        // A restart in progress must not leave the adapter off.
+        for member in members where !member.isRestarting { member.recovery?.cancel() }
         await withDiscardingTaskGroup { group in
-            for member in members where member.state != nil {
-                group.addTask(executorPreference: taskExecutor) { await member.backend.shutDown() }
+            for radio in members.indices where members[radio].state != nil {
+                let backend = members[radio].backend
+                group.addTask(executorPreference: taskExecutor) {
+                    await self.endRestart(of: radio)
+                    await backend.shutDown()
+                }
             }
             for recovery in recoveries {
                 group.addTask(executorPreference: taskExecutor) { await recovery.value }
@@ -181,7 +192,7 @@ package actor RadiosBackend: CentralBackend {
 
     package func adapterState() -> AdapterState { reported }
 
-    private func adapterState(of radio: Int) -> AdapterState {
+    func adapterState(of radio: Int) -> AdapterState {
         members[radio].backend.assumeIsolated { $0.adapterState() }
     }
 
@@ -193,8 +204,8 @@ package actor RadiosBackend: CentralBackend {
         return [.poweredOn, .resetting, .poweredOff].first(where: states.contains) ?? .unavailable
     }
 
-    private func updateState() {
-        guard state != reported else { return }
+    func updateState() {
+        guard started == nil, state != reported else { return }
         reported = state
         // The central starts its scan again when a radio is on.
         if state != .poweredOn { wanted = nil }
@@ -233,7 +244,8 @@ package actor RadiosBackend: CentralBackend {
         case .scanEnded(let error):
             members[radio].filter = nil
             scanEnded(on: radio)
-            guard members.contains(where: { $0.filter != nil }) else {
+            // Another radio may be about to scan.
+            guard members.contains(where: \.mayScan) else {
                 wanted = nil
                 return report(.scanEnded(error))
             }
@@ -306,9 +318,7 @@ package actor RadiosBackend: CentralBackend {
         do throws(BLEError) {
             if members[radio].state == nil {
                 try await start(radio)
-                logger.info("radio started", metadata: ["radio": "\(names[radio])"])
-                if members[radio].isOn { observers.yield(.appeared(radio: names[radio])) }
-                updateState()
+                isStarted(radio)
             }
             while members[radio].isOn, members[radio].filter != wanted, !isShutDown {
                 if let wanted {
@@ -320,6 +330,13 @@ package actor RadiosBackend: CentralBackend {
         } catch {
             logger.debug("radio failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
             if error.code != .notSupported, error.code != .unauthorized, needsRecovery(radio) { return false }
+            members[radio].recovery = nil
+            // It was the last one that could have gone on with the scan.
+            if wanted != nil, !members.contains(where: \.mayScan), members.contains(where: \.isOn) {
+                wanted = nil
+                report(.scanEnded(error))
+            }
+            return true
         }
         members[radio].recovery = nil
         return true

@@ -54,7 +54,8 @@ extension Central {
     /// The events of the peripherals in range that meet the criteria, which are lost as `staleness` says:
     /// ``Staleness/learned`` suits sensors and beacons whose advertising intervals differ.
     ///
-    /// Otherwise, as ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)``.
+    /// Otherwise, as ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)``. With learned intervals,
+    /// `tolerance` is at most 500 ms.
     public nonisolated func discoveryEvents(
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleness: Staleness,
         overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)

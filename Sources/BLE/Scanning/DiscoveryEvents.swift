@@ -60,7 +60,9 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
             if events == nil {
                 let tracker = DiscoveryTracker(
                     criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleness.duration,
-                    learnsIntervals: scan.staleness.isLearned, reportsUpdates: scan.reportsUpdates)
+                    learnsIntervals: scan.staleness.isLearned,
+                    minimumPatience: scan.central.several == nil ? .zero : Staleness.handover,
+                    reportsUpdates: scan.reportsUpdates)
                 let stream = try await scan.central.scan(
                     tracker, overflow: scan.overflow, tolerance: scan.tolerance, waits: scan.waits)
                 scan.dropped.set(stream.drops)

@@ -9,6 +9,8 @@ struct DiscoveryTracker {
     let staleAfter: Duration?
     /// Whether that holds only for peripherals whose advertising interval is not known yet.
     let learnsIntervals: Bool
+    /// The shortest time after which a peripheral whose interval is known is lost.
+    let minimumPatience: Duration
     /// Whether to report every advertisement, not only changed ones.
     let duplicates: Bool
     /// Whether to report changed advertisements at all.
@@ -36,9 +38,9 @@ struct DiscoveryTracker {
 
     init(
         criteria: DiscoveryCriteria, duplicates: Bool, staleAfter: Duration?, learnsIntervals: Bool = false,
-        reportsUpdates: Bool = true
+        minimumPatience: Duration = .zero, reportsUpdates: Bool = true
     ) {
-        self.learnsIntervals = learnsIntervals
+        (self.learnsIntervals, self.minimumPatience) = (learnsIntervals, minimumPatience)
         self.criteria = criteria
         self.duplicates = duplicates
         self.reportsUpdates = reportsUpdates
@@ -76,7 +78,7 @@ struct DiscoveryTracker {
     /// How long a peripheral may be silent. Nil for ever.
     private func patience(_ sighting: Sighting) -> Duration? {
         guard learnsIntervals, let learned = sighting.interval.patience() else { return staleAfter }
-        return learned
+        return max(learned, minimumPatience)
     }
 
     /// Records that the scan waits.

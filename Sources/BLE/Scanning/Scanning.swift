@@ -26,10 +26,14 @@ struct Scanning {
         ) {
             criteria = tracker.criteria
             // Delayed events must not make a peripheral look silent.
-            self.tolerance = min(tolerance, tracker.staleAfter.map { $0 / 4 } ?? tolerance)
+            let limit = tracker.learnsIntervals ? Self.learningTolerance : tracker.staleAfter.map { $0 / 4 }
+            self.tolerance = min(tolerance, limit ?? tolerance)
             self.tracker = Mutex(tracker)
             (self.sink, self.staleness, self.waits) = (sink, staleness, waits)
         }
+
+        /// The longest tolerance of a scan that learns intervals, which are those of what arrives together.
+        private static let learningTolerance = Duration.milliseconds(500)
 
         /// The number of peripherals that are being tracked.
         var trackedCount: Int { tracker.withLock(\.count) }

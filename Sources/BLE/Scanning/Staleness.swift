@@ -5,6 +5,9 @@ public struct Staleness: Hashable, Sendable {
     /// Whether intervals are learned.
     let isLearned: Bool
 
+    /// The shortest silence with several radios: longer than ``RadioChoice/Rules/longestSilence``.
+    static let handover = Duration.seconds(8)
+
     /// No peripheral is reported lost.
     public static let never = Staleness(duration: nil, isLearned: false)
 
@@ -17,6 +20,8 @@ public struct Staleness: Hashable, Sendable {
     /// known, after 120 s.
     ///
     /// The interval is the longest of at least the last 16 gaps between advertisements, but no gap of more than 900 s.
+    /// With several radios, a peripheral is lost after 8 s at the earliest: for up to 7 s, its advertisements may be
+    /// those of a radio that no longer hears it.
     public static let learned = learned(before: .seconds(120))
 
     /// A peripheral is lost after one and a half of its learned advertising interval, and 2 s.

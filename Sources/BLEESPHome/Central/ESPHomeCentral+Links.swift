@@ -65,6 +65,8 @@
             try await untilEnded(address)
             try checkReady()
             guard links[address] == nil else { throw BLEError(.busy, "another attempt to connect is under way") }
+            // A proxy reports links to the subscriber to its advertisements, and ends them without one.
+            try setSubscription(true)
             let outcome = Outcome<Void>()
             links[address] = ProxyLink(state: .connecting(outcome))
             send(.request(.connectWithoutCache, address: address, addressType: type))
@@ -125,6 +127,7 @@
             guard case .ending(let outcomes)? = links[address]?.state else { return }
             links[address] = nil
             for outcome in outcomes { outcome.deliver(.success(())) }
+            releaseSubscription()
         }
 
         // MARK: What the proxy reports
@@ -133,7 +136,10 @@
         private var reportsSlots: Bool { slots != nil }
 
         func linkChanged(_ address: UInt64, isConnected: Bool, mtu: UInt32, _ number: Int32) {
-            defer { reportSlots() }
+            defer {
+                reportSlots()
+                releaseSubscription()
+            }
             guard let link = links[address] else {
                 // The proxy has a link that nothing here knows of, such as that of an attempt that counts as failed.
                 if isConnected { send(.request(.disconnect, address: address, addressType: nil)) }
@@ -226,6 +232,8 @@
             guard info.features.contains(.pairing) else {
                 throw BLEError(.notSupported, "the proxy cannot pair", isRetryable: false)
             }
+            try setSubscription(true)
+            defer { releaseSubscription() }
             try await request(.unpairing, address) { send(.request(.unpair, address: address, addressType: nil)) }
         }
 

@@ -48,7 +48,7 @@
         private let backoff = Backoff.standard
 
         private var context: CentralContext?
-        private var elapsed: @Sendable () -> Duration = { .zero }
+        private(set) var elapsed: @Sendable () -> Duration = { .zero }
         private var socket: StreamSocket?
         private var session: ProxySession?
         /// Delivered when the session is ready, or has failed before.
@@ -69,7 +69,10 @@
         var scanFault: BLEError?
         /// The number of free slots that was reported last.
         var reportedSlots: Int?
-        var scannerMode: ScannerMode?
+        /// When the proxy has sent advertisements for the last time.
+        var lastHeard = Duration.zero
+        /// When the state of the scanner was logged for the last time.
+        var lastScannerLog: Duration?
         var links: [UInt64: ProxyLink] = [:]
         var requests = ProxyRequests()
         var deliveries: [AttributeOfProxy: @Sendable ([UInt8]) -> Void] = [:]
@@ -97,9 +100,9 @@
 
         /// Connects to the proxy.
         ///
-        /// Throws `bluetoothUnavailable` if that fails, `unauthorized` if the proxy has another key, or encrypts and
-        /// there is no key, or does not encrypt and there is one, and `notSupported` for a proxy of another major
-        /// version.
+        /// Throws `bluetoothUnavailable` if that fails, or takes longer than 10 s, `unauthorized` if the proxy has
+        /// another key, or encrypts and there is no key, or does not encrypt and there is one, and `notSupported` for a
+        /// proxy of another major version.
         public func start(_ context: CentralContext) async throws(BLEError) {
             self.context = context
             elapsed = Central.stopwatch(context.clock)
@@ -158,16 +161,44 @@
 
         // MARK: The connection
 
+        /// How long a connection and its greeting may take.
+        private static let connectionLimit = Duration.seconds(10)
+
         /// Connects, and returns when the proxy has said what it is.
         private func connect() async throws(BLEError) {
+            let task = Task(executorPreference: tasks) { () -> Result<Void, BLEError> in
+                do throws(BLEError) {
+                    return .success(try await self.connectAndGreet())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            let expiry = Expiry(after: Self.connectionLimit, clock: configuredClock) { task.cancel() }
+            defer { expiry.cancel() }
+            let result = await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+            if case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled {
+                throw Self.isUnreachable("it has not answered within \(Self.connectionLimit)")
+            }
+            try result.get()
+        }
+
+        private static func isUnreachable(_ reason: String) -> BLEError {
+            BLEError(
+                .bluetoothUnavailable, "the proxy cannot be reached: \(reason)", isRetryable: true,
+                remedy: "Check that it is switched on, and its address.")
+        }
+
+        private func connectAndGreet() async throws(BLEError) {
             let descriptor: FileDescriptor
             do throws(LoopError) {
                 descriptor = try await connector(loop)
             } catch {
                 if error == .cancelled { throw .cancelled }
-                throw BLEError(
-                    .bluetoothUnavailable, "the proxy cannot be reached: \(error)", isRetryable: true,
-                    remedy: "Check that it is switched on, and its address.")
+                throw Self.isUnreachable("\(error)")
             }
             guard !isShutDown else { throw .shutDown }
             let socket = StreamSocket(descriptor, on: loop)
@@ -247,7 +278,7 @@
             alarm = nil
             guard session != nil else { return }
             do throws(ProxySession.Failure) {
-                if let event = try session!.alarm(now: elapsed()) { handle(event) }
+                if let event = try session!.alarm(now: elapsed(), hasLinks: !links.isEmpty) { handle(event) }
                 flush()
             } catch {
                 lose(error)
@@ -276,7 +307,6 @@
                 return
             }
             (slots, reportedSlots) = (nil, nil)
-            scannerMode = nil
             failAll(error)
             state = .resetting
             report(.stackLost(error))
@@ -327,7 +357,7 @@
         private func handle(_ event: ProxySession.Event) {
             switch event {
             case .ready(let info):
-                self.info = info
+                (self.info, lastHeard) = (info, elapsed())
                 greeting?.deliver(.success(()))
             case .subscribed: scanChanged(nil)
             case .subscriptionUnanswered: scanChanged(Self.isUsedByAnother)
@@ -338,7 +368,9 @@
 
         private func handle(_ message: ProxyMessage) {
             switch message {
-            case .advertisements(let advertisements): for raw in advertisements { receive(raw) }
+            case .advertisements(let advertisements):
+                lastHeard = elapsed()
+                for raw in advertisements { receive(raw) }
             case .notification(let address, let handle, let value):
                 deliveries[AttributeOfProxy(address: address, handle: handle)]?(value)
             case .readAnswer(let address, let handle, let value):
@@ -358,14 +390,16 @@
             case .servicesDone(let address): servicesDone(address)
             case .paired(let address, let isPaired, let number): pairingEnded(address, isPaired, number)
             case .unpaired(let address, let isUnpaired, let number): unpairingEnded(address, isUnpaired, number)
-            case .scannerState(_, _, let configured): scannerMode = configured
             default: break
             }
         }
 
-        /// Changes the session's subscription to advertisements.
+        /// The mode in which the proxy scans, or was asked to.
+        var scannerMode: ScannerMode? { session?.scannerMode }
+
+        /// Changes the session's subscription to advertisements. Throws `bluetoothLost` without a session.
         func setSubscription(_ isOn: Bool) throws(BLEError) {
-            guard session != nil else { return }
+            try checkReady()
             do throws(ProxySession.Failure) {
                 if isOn {
                     if let event = try session!.subscribe(now: elapsed()) { handle(event) }

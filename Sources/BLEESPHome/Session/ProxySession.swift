@@ -11,8 +11,8 @@ package struct ProxySession: ~Copyable {
         case subscriptionUnanswered
         /// The proxy's scanner has failed, or does not start.
         ///
-        /// - Parameter isTriedAgain: whether the subscription is made again now. The mode of the scanner is to be set
-        ///   again as well, which restarts it.
+        /// - Parameter isTriedAgain: whether the scanner is started again now. Its mode is to be set again for that,
+        ///   which restarts it.
         case scannerFailed(isTriedAgain: Bool)
         case received(ProxyMessage)
     }
@@ -53,12 +53,19 @@ package struct ProxySession: ~Copyable {
         case running(since: Duration, attempts: Int)
     }
 
+    /// How long a scanner has run that counts as running again after a failure: one that comes and goes says nothing.
+    private static let proof = Duration.seconds(1)
+
     /// How long a scanner has run whose failures before do not count any longer.
     private static let stability = Duration.seconds(60)
 
     private var channel: MessageChannel
     private var greeting = Greeting.handshake
     private var subscription = Subscription.none
+    /// Whether a failure was told, and no end of it.
+    private var hasFault = false
+    /// The mode in which the proxy scans, or was asked to. Nil if it has not said so.
+    package private(set) var scannerMode: ScannerMode?
     private var lastReceived: Duration
     private var lastPing: Duration
     private let start: Duration
@@ -89,6 +96,7 @@ package struct ProxySession: ~Copyable {
 
     /// Adds a message to the output.
     package mutating func send(_ message: ProxyMessage) throws(Failure) {
+        if case .setScannerMode(let mode) = message { scannerMode = mode }
         do throws(WireError) { try channel.send(message) } catch { throw .wire(error) }
     }
 
@@ -132,7 +140,9 @@ package struct ProxySession: ~Copyable {
             greeting = .complete
             if info.features.contains(.connections) { try send(.subscribeSlots) }
             return .ready(info)
-        case (.scannerState(let state, _, _), .complete): return scannerChanged(to: state, now) ?? .received(message)
+        case (.scannerState(let state, _, let configured), .complete):
+            scannerMode = configured
+            return scannerChanged(to: state, now) ?? .received(message)
         case (_, .complete): return .received(message)
         default: break
         }
@@ -143,9 +153,17 @@ package struct ProxySession: ~Copyable {
 
     /// Asks for advertisements, as received. Does nothing if it was asked for.
     ///
-    /// Returns `subscribed` if the proxy does not confirm subscriptions.
+    /// Returns what is known of the subscription already: `subscribed` also if the proxy does not confirm any.
     package mutating func subscribe(now: Duration) throws(Failure) -> Event? {
-        guard case .none = subscription else { return nil }
+        switch subscription {
+        case .none: break
+        case .running: return hasFault ? nil : .subscribed
+        case .waiting(_, let attempts, let isAnswered):
+            // Nothing is known before the first alarm.
+            guard attempts > 1 else { return nil }
+            return isAnswered ? .scannerFailed(isTriedAgain: false) : .subscriptionUnanswered
+        }
+        hasFault = false
         try send(.subscribeAdvertisements(flags: 1))
         guard info.features.contains(.scannerState) else {
             subscription = .running(since: now, attempts: 1)
@@ -165,14 +183,16 @@ package struct ProxySession: ~Copyable {
         case (.none, _), (.running, .running): return nil
         case (.waiting(_, let attempts, _), .running):
             subscription = .running(since: now, attempts: attempts)
-            return .subscribed
+            return hasFault ? nil : .subscribed
         case (.waiting(let former, let count, _), _): (until, attempts) = (former, count)
         case (.running(let since, let count), _):
             let failures = now - since >= Self.stability ? 0 : count
             (until, attempts) = (now + Self.pause(after: failures), failures + 1)
         }
         subscription = .waiting(until: until, attempts: attempts, isAnswered: true)
-        return state == .failed ? .scannerFailed(isTriedAgain: false) : nil
+        guard state == .failed else { return nil }
+        hasFault = true
+        return .scannerFailed(isTriedAgain: false)
     }
 
     /// Ends the subscription. Does nothing if there is none.
@@ -192,12 +212,18 @@ package struct ProxySession: ~Copyable {
         } else {
             alarm = min(alarm, max(lastReceived, lastPing) + Self.pingInterval)
         }
-        if case .waiting(let until, _, _) = subscription { alarm = min(alarm, until) }
+        switch subscription {
+        case .none: break
+        case .waiting(let until, _, _): alarm = min(alarm, until)
+        case .running(let since, _): if hasFault { alarm = min(alarm, since + Self.proof) }
+        }
         return alarm
     }
 
     /// Does what is due. Throws `late` or `silent`.
-    package mutating func alarm(now: Duration) throws(Failure) -> Event? {
+    ///
+    /// - Parameter hasLinks: whether the subscription must not end, because the links would end with it.
+    package mutating func alarm(now: Duration, hasLinks: Bool = false) throws(Failure) -> Event? {
         guard now < lastReceived + Self.silenceLimit else { throw .silent }
         guard greeting == .complete else {
             guard now < start + Self.greetingLimit else { throw .late }
@@ -207,11 +233,20 @@ package struct ProxySession: ~Copyable {
             lastPing = now
             try send(.ping)
         }
+        if case .running(let since, _) = subscription, hasFault, now >= since + Self.proof {
+            hasFault = false
+            return .subscribed
+        }
         guard case .waiting(let until, let attempts, let isAnswered) = subscription, now >= until else { return nil }
-        subscription = .waiting(until: now + Self.pause(after: attempts), attempts: attempts + 1, isAnswered: false)
-        // A proxy refuses a second subscription of the same client.
-        if isAnswered { try send(.unsubscribeAdvertisements) }
-        try send(.subscribeAdvertisements(flags: 1))
+        hasFault = true
+        let isKept = isAnswered && hasLinks
+        subscription = .waiting(
+            until: now + Self.pause(after: attempts), attempts: attempts + 1, isAnswered: isKept)
+        if !isKept {
+            // A proxy refuses a second subscription of the same client.
+            if isAnswered { try send(.unsubscribeAdvertisements) }
+            try send(.subscribeAdvertisements(flags: 1))
+        }
         return isAnswered ? .scannerFailed(isTriedAgain: true) : .subscriptionUnanswered
     }
 }

@@ -148,10 +148,15 @@ import Testing
             #expect(try pair.received() == [.subscribeAdvertisements(flags: 1)])
         }
         let state = ProxyMessage.scannerState(.running, mode: .active, configured: .active)
-        #expect(try pair.send(state, now: now) == [.subscribed])
+        // A scanner that comes and goes proves nothing.
+        #expect(try pair.send(state, now: now) == [.received(state)])
+        #expect(alarm(pair.session) == now + .seconds(1))
+        #expect(try pair.session.subscribe(now: now) == nil)
+        now += .seconds(1)
+        #expect(try pair.session.alarm(now: now) == .subscribed)
         #expect(try pair.send(state, now: now) == [.received(state)])
         // A second subscription of the same client would be refused.
-        #expect(try pair.session.subscribe(now: now) == nil)
+        #expect(try pair.session.subscribe(now: now) == .subscribed)
         #expect(try pair.received() == [])
         try pair.session.unsubscribe()
         try pair.session.unsubscribe()
@@ -205,12 +210,56 @@ import Testing
             #expect(try pair.received() == [])
             #expect(try pair.session.alarm(now: now) == .scannerFailed(isTriedAgain: true))
             #expect(try pair.received() == [.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)])
-            #expect(try pair.send(state(.running), now: now) == [.subscribed])
+            #expect(try pair.send(state(.running), now: now) == [.received(state(.running))])
         }
+        #expect(try pair.session.alarm(now: now + .seconds(1)) == .subscribed)
         now += .seconds(60)
         #expect(try pair.send(state(.failed), now: now) == [.scannerFailed(isTriedAgain: false)])
         #expect(try pair.session.alarm(now: now + .seconds(9)) == nil)
         #expect(try pair.session.alarm(now: now + .seconds(10)) == .scannerFailed(isTriedAgain: true))
+    }
+
+    @Test func `a scanner that comes and goes is told once, and runs again when it has for 1 s`() throws {
+        var pair = Pair()
+        try pair.begin()
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        #expect(try pair.send(state(.running)) == [.subscribed])
+        for millisecond in 1...500 {
+            let now = Duration.milliseconds(millisecond)
+            #expect(try pair.send(state(.failed), now: now) == [.scannerFailed(isTriedAgain: false)])
+            #expect(try pair.send(state(.running), now: now) == [.received(state(.running))])
+        }
+        #expect(alarm(pair.session) == .milliseconds(1500))
+        #expect(try pair.session.alarm(now: .milliseconds(1499)) == nil)
+        #expect(try pair.session.alarm(now: .milliseconds(1500)) == .subscribed)
+    }
+
+    @Test func `the subscription of links is not renewed: a proxy would end them`() throws {
+        var pair = Pair()
+        try pair.begin()
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        #expect(try pair.send(state(.failed)) == [.scannerFailed(isTriedAgain: false)])
+        _ = try pair.received()
+        #expect(try pair.session.alarm(now: .seconds(10), hasLinks: true) == .scannerFailed(isTriedAgain: true))
+        #expect(try pair.received() == [])
+        // It is known already why there are no advertisements.
+        #expect(try pair.session.subscribe(now: .seconds(11)) == .scannerFailed(isTriedAgain: false))
+        _ = try pair.send(.pingAnswer, now: .seconds(39))
+        #expect(try pair.session.alarm(now: .seconds(40)) == .scannerFailed(isTriedAgain: true))
+        #expect(try pair.received() == [.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)])
+    }
+
+    @Test func `the mode of the scanner is the one that was asked for or reported last`() throws {
+        var pair = Pair()
+        try pair.begin()
+        func mode(_ session: borrowing ProxySession) -> ScannerMode? { session.scannerMode }
+        #expect(mode(pair.session) == nil)
+        try pair.session.send(.setScannerMode(.passive))
+        #expect(mode(pair.session) == .passive)
+        #expect(try pair.session.subscribe(now: .zero) == nil)
+        // Also in the message that confirms the subscription.
+        #expect(try pair.send(state(.running)) == [.subscribed])
+        #expect(mode(pair.session) == .active)
     }
 
     @Test func `a scanner that pauses between two windows has not failed`() throws {

@@ -107,6 +107,39 @@ import Testing
         await central.shutDown()
     }
 
+    @Test func `a central that ends during a restart leaves the adapter on`() async throws {
+        let (central, radio, clock, _) = try await world(restart: .radio, failures: 3)
+        let scan = scan(central, radio)
+        await clock.run(for: .seconds(182))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        let end = Task(executorPreference: radio.taskExecutor) { await central.shutDown() }
+        await clock.run(for: .seconds(6))
+        await end.value
+        scan.cancel()
+        let other = try await Central(
+            backend: .simulated(radio, adapter: "hci1"), configuration: .quiet(clock: clock))
+        #expect(await other.adapterState == .poweredOn)
+        await other.shutDown()
+    }
+
+    @Test func `an adapter that the program switches off during a restart stays off`() async throws {
+        let (central, radio, clock, _) = try await world(restart: .radio, failures: 3)
+        let scan = scan(central, radio)
+        await clock.run(for: .seconds(182))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        let off = Task(executorPreference: radio.taskExecutor) {
+            try await central.setPowered(false, adapter: "hci1")
+        }
+        await clock.run(for: .seconds(300))
+        try await off.value
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        try await central.setPowered(true, adapter: "hci1")
+        await clock.run(for: .seconds(1))
+        #expect(await central.radios.map(\.isScanning) == [true, true])
+        scan.cancel()
+        await central.shutDown()
+    }
+
     @Test func `radios that go and come are told, and a scan for some services watches none`() async throws {
         let (central, radio, clock, _) = try await world()
         let told = await record(central)

@@ -1,6 +1,7 @@
 import BLE
 import BLESimulation
 import BLETestSupport
+import BLETesting
 import Testing
 
 /// A central with several radios, which are adapters of one simulated radio.
@@ -394,6 +395,32 @@ import Testing
         await world.clock.run(for: .seconds(20))
         #expect(try await radios.value == ["hci0", "hci1"])
         #expect(await battery.radioPaths.first?.radio == "hci1")
+        await world.central.shutDown()
+    }
+
+    @Test func `a peripheral that another radio takes over is not lost, and one that none hears is`() async throws {
+        let (world, _, grip) = try await worldWithBattery([-60, -50])
+        let events = SharedValue<[String]>([])
+        let scan = Task(executorPreference: world.radio.taskExecutor) {
+            for try await event in world.central.discoveryEvents(duplicates: true, staleness: .learned) {
+                switch event {
+                case .updated(let found):
+                    let radio = found.radio ?? ""
+                    events.change { if $0.last != radio { $0.append(radio) } }
+                case .lost: events.change { $0.append("lost") }
+                case .found, .waiting: break
+                }
+            }
+        }
+        await world.clock.run(for: .seconds(30))
+        #expect(events.value == ["hci1"])
+        await grip.setStrength(nil, adapter: "hci1")
+        await world.clock.run(for: .seconds(60))
+        #expect(events.value == ["hci1", "hci0"])
+        await grip.setStrength(nil, adapter: "hci0")
+        await world.clock.run(for: .seconds(60))
+        #expect(events.value == ["hci1", "hci0", "lost"])
+        scan.cancel()
         await world.central.shutDown()
     }
 

@@ -138,6 +138,15 @@ import Testing
         #expect(lost(&tracker, at: 152) == [lamp])
     }
 
+    @Test func `a peripheral whose interval is short has at least the time that another radio may need`() {
+        var tracker = DiscoveryTracker(
+            criteria: .any, duplicates: false, staleAfter: .seconds(120), learnsIntervals: true,
+            minimumPatience: .seconds(8))
+        for second in [0, 1, 2] { _ = tracker.record(strap, advertisement, now: .seconds(second)) }
+        #expect(lost(&tracker, at: 9) == [])
+        #expect(lost(&tracker, at: 10) == [strap])
+    }
+
     @Test func `before the second advertisement, the given time counts`() {
         var tracker = learning()
         _ = tracker.record(strap, advertisement, now: .zero)

@@ -66,6 +66,23 @@ import Waiting
         #expect(scanning.wanted == filter)
     }
 
+    @Test(
+        arguments: [
+            (nil, false, .seconds(30)), (.seconds(8), false, .seconds(2)), (.seconds(120), false, .seconds(30)),
+            (.seconds(120), true, .milliseconds(500)),
+        ] as [(Duration?, Bool, Duration)])
+    func `a tolerance is a quarter of what may be silent, and half a second while that is learned`(
+        _ staleAfter: Duration?, _ learns: Bool, _ tolerance: Duration
+    ) {
+        let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
+        let tracker = DiscoveryTracker(
+            criteria: .any, duplicates: false, staleAfter: staleAfter, learnsIntervals: learns)
+        let scan = Scanning.Scan(tracker, Scanning.Sink(producer), tolerance: .seconds(30))
+        #expect(scan.tolerance == tolerance)
+        let small = Scanning.Scan(tracker, Scanning.Sink(producer), tolerance: .milliseconds(5))
+        #expect(small.tolerance == .milliseconds(5))
+    }
+
     private func scan(_ criteria: DiscoveryCriteria = .any) -> Scanning.Scan {
         let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))
         return Scanning.Scan(

@@ -40,11 +40,20 @@ struct RadiosCommand: AsyncParsableCommand {
                     .invalidArgument, "this program does not use several radios", isRetryable: false,
                     remedy: "Start it with --radio, once for each.")
             }
-            // The radios still scan when they are shown.
-            let scan = Task { for try await _ in central.discoveryEvents(staleAfter: nil) {} }
+            // The radios still scan when they are shown. A scan that fails ends the wait.
+            let wait = Task { try await CommandClock.sleep(for: duration) }
+            let scan = Task {
+                defer { wait.cancel() }
+                for try await _ in central.discoveryEvents(staleAfter: nil) {}
+            }
             defer { scan.cancel() }
             try await output.progress.during("Listening", limit: duration) {
-                try await CommandClock.sleep(for: duration)
+                await withTaskCancellationHandler {
+                    _ = await wait.result
+                } onCancel: {
+                    wait.cancel()
+                }
+                try Task.checkCancellation()
             }
             try await Self.show(central, id, output)
             scan.cancel()

@@ -1,0 +1,210 @@
+import BLE
+import BLESimulation
+import BLETestSupport
+import BLETesting
+import Loop
+import Testing
+
+@testable import BLEESPHome
+
+/// A central with a proxy that does what ESPHome's firmware does: it tells of links to its subscriber alone, and ends
+/// them without one. In virtual time: nothing ends a wait but an answer.
+@Suite(.hangLimit)
+struct FirmwareProxyTests {
+    private let clock = ManualClock()
+    private let proxy: RawProxy
+    private let central: Central
+    private let address: UInt64 = 0xF0F1_F2F3_F4F5
+
+    init() async throws {
+        let (here, there) = try StreamSocket.pair()
+        proxy = RawProxy(there, features: [.connections, .rawAdvertisements, .scannerState], isFirmware: true)
+        let radio = Radio.esphome(name: "attic", key: nil) { (_) throws(LoopError) in here }
+        central = try await Central(severalRadios: [radio], configuration: .quiet(clock: clock))
+    }
+
+    private var strap: Peripheral { central.peripheral("F0:F1:F2:F3:F4:F5") }
+
+    /// Scans until the strap is found. The scan goes on.
+    private func find() async throws -> Task<Void, any Error> {
+        let found = SharedValue(false)
+        let task = Task { [central] in
+            for try await event in central.discoveryEvents(staleAfter: nil) {
+                if case .found = event { found.change { $0 = true } }
+            }
+        }
+        try await proxy.firmware.until(\.isSubscribed)
+        // Flags.
+        let raw = RawAdvertisement(address: address, rssi: -50, addressType: 1, data: [2, 1, 6])
+        proxy.send(.advertisements([raw]))
+        try await found.until { $0 }
+        return task
+    }
+
+    private func end(_ scan: Task<Void, any Error>) async {
+        scan.cancel()
+        await until { await !central.isScanning }
+    }
+
+    private func count(_ message: ProxyMessage) -> Int { proxy.received.value.count { $0 == message } }
+
+    @Test func `a link is made after a scan has ended, and the subscription ends with it`() async throws {
+        await end(try await find())
+        try await proxy.received.until { $0.last == .unsubscribeAdvertisements }
+        try await strap.connect(timeout: .seconds(600))
+        #expect(proxy.firmware.value.links == [address])
+        try await strap.disconnect()
+        try await proxy.received.until { $0.last == .unsubscribeAdvertisements }
+        #expect(count(.subscribeAdvertisements(flags: 1)) == 2)
+        #expect(count(.unsubscribeAdvertisements) == 2)
+        await central.shutDown()
+    }
+
+    @Test func `a link outlasts the end of the scan, which may begin again`() async throws {
+        var scan = try await find()
+        try await strap.connect(timeout: .seconds(600))
+        await end(scan)
+        // The proxy answers in order.
+        #expect(try await strap.services().isEmpty)
+        #expect(proxy.firmware.value.links == [address])
+        #expect(await strap.connectionState == .connected)
+        #expect(count(.unsubscribeAdvertisements) == 0)
+        // The peripheral with the link is found at once.
+        scan = try await find()
+        await until { await central.isScanning }
+        await end(scan)
+        #expect(count(.subscribeAdvertisements(flags: 1)) == 1)
+        try await strap.disconnect()
+        try await proxy.received.until { $0.last == .unsubscribeAdvertisements }
+        await central.shutDown()
+    }
+
+    @Test func `a scanner that fails while there are links is started again with its mode`() async throws {
+        let scan = try await find()
+        try await strap.connect(timeout: .seconds(600))
+        let former = count(.setScannerMode(.active))
+        proxy.send(.scannerState(.failed, mode: .active, configured: .active))
+        await until { await !central.isScanning }
+        for _ in 0..<3 {
+            await clock.sleepers(for: .seconds(10))
+            clock.advance(by: .seconds(10))
+        }
+        try await proxy.received.until { $0.last == .setScannerMode(.active) && $0.count > 0 }
+        #expect(count(.setScannerMode(.passive)) == 1)
+        #expect(count(.setScannerMode(.active)) == former + 1)
+        #expect(count(.unsubscribeAdvertisements) == 0)
+        #expect(proxy.firmware.value.links == [address])
+        await end(scan)
+        await central.shutDown()
+    }
+}
+
+/// Scans that are stopped, and radios that are late.
+@Suite(.hangLimit)
+struct WaitingProxyTests {
+    private let clock = ManualClock()
+
+    private func subscriptions(_ count: Int, _ proxy: RawProxy) async throws {
+        try await proxy.received.until { $0.count { $0 == .subscribeAdvertisements(flags: 1) } == count }
+    }
+
+    @Test(arguments: [false, true]) func `a scan that is stopped before it has begun is cancelled`(
+        _ isOneOfSeveral: Bool
+    ) async throws {
+        let (here, there) = try StreamSocket.pair()
+        let proxy = RawProxy(there, features: [.connections, .rawAdvertisements, .scannerState])
+        let esphome = ESPHomeCentral(name: "attic", key: nil) { (_) throws(LoopError) in here }
+        let backend: any CentralBackend = isOneOfSeveral ? RadiosBackend([("attic", esphome)]) : esphome
+        let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+        let first = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        try await subscriptions(1, proxy)
+        try await backend.stopDiscovery()
+        await expectError(.cancelled) { try await first.value }
+        try await proxy.received.until { $0.last == .unsubscribeAdvertisements }
+        let second = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        try await subscriptions(2, proxy)
+        proxy.send(.scannerState(.running, mode: .active, configured: .active))
+        try await second.value
+        try await backend.stopDiscovery()
+        await central.shutDown()
+    }
+
+    @Test func `a scan whose proxy is lost at its first message fails at once`() async throws {
+        let pairs = SharedValue<[RawProxy]>([])
+        let backend = ESPHomeCentral(name: "attic", key: nil) { (_) throws(LoopError) in
+            let (here, there) = try StreamSocket.pair()
+            let proxy = RawProxy(there, features: [.connections, .rawAdvertisements, .scannerState])
+            pairs.change { $0.append(proxy) }
+            return here
+        }
+        let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+        let first = try #require(pairs.value.first)
+        await first.setReading(false)
+        // The number of messages at which the connection counts as lost, and once more, all but one.
+        let count = await backend.flood(atMost: 1000)
+        #expect(count < 1000)
+        await clock.sleepers()
+        while pairs.value.count < 2 {
+            clock.advance(by: .milliseconds(500))
+            await Task.yield()
+        }
+        await until { await backend.adapterState() == .poweredOn }
+        let second = try #require(pairs.value.last)
+        await second.setReading(false)
+        #expect(await backend.flood(atMost: count - 1) == count - 1)
+        #expect(await backend.adapterState() == .poweredOn)
+        await expectError(.bluetoothLost) { try await backend.startDiscovery(DiscoveryFilter()) }
+        #expect(try await backend.adapters().map(\.isDiscovering) == [false])
+        await central.shutDown()
+    }
+
+    @Test func `a proxy that does not answer does not delay the others at the start, and is used when it does`()
+        async throws
+    {
+        let attempts = SharedValue(0)
+        let mute = Radio.esphome(name: "mute", key: nil) { [clock] (_) throws(LoopError) in
+            let (here, there) = try StreamSocket.pair()
+            let number = attempts.change { attempts in
+                attempts += 1
+                return attempts
+            }
+            // Ends when the central gives the attempt up.
+            if number == 1 {
+                do { try await clock.sleep(for: .seconds(77_777)) } catch { throw .cancelled }
+            }
+            _ = RawProxy(there)
+            return here
+        }
+        let good = Radio.esphome(name: "good", key: nil) { (_) throws(LoopError) in
+            let (here, there) = try StreamSocket.pair()
+            _ = RawProxy(there)
+            return here
+        }
+        let making = Task { [clock] in
+            try await Central(radios: [mute, good], configuration: .quiet(clock: clock))
+        }
+        await clock.sleepers(for: .seconds(5))
+        clock.advance(by: .seconds(5))
+        let central = try await making.value
+        #expect(await central.radios.map(\.state) == [.unavailable, .poweredOn])
+        #expect(await central.adapterState == .poweredOn)
+        // The limit of the attempt, which began before the five seconds or after.
+        clock.advance(by: .seconds(10))
+        await clock.sleepers(for: .milliseconds(500))
+        clock.advance(by: .milliseconds(500))
+        await until { await central.radios.map(\.state) == [.poweredOn, .poweredOn] }
+        await central.shutDown()
+    }
+}
+
+extension ESPHomeCentral {
+    /// Sends long messages until the connection counts as lost. Returns their number.
+    fileprivate func flood(atMost limit: Int) -> Int {
+        let value = [UInt8](repeating: 0, count: 60_000)
+        for number in 0..<limit {
+            guard state == .poweredOn else { return number }
+            send(.write(address: 1, handle: 1, withResponse: false, value))
+        }
+        return limit
+    }
+}
