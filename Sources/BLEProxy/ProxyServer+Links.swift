@@ -44,7 +44,7 @@ extension ProxyServer {
                 }
             ) { server, peripheral, _ in
                 try await peripheral.pair()
-                await server.paired(address)
+                await server.recordBond(address, exists: true)
             }
         case .unpair: unpair(address, id)
         case .clearCache:
@@ -80,7 +80,9 @@ extension ProxyServer {
             return
         }
         let task = Task { [weak self] in
-            let reason = await Self.follow(peripheral) { await self?.linkBegan(address, hold, peripheral, event) }
+            let reason = await Self.follow(peripheral) { [weak self] in
+                await self?.linkBegan(address, hold, peripheral, event)
+            }
             await self?.linkEnded(address, hold, reason, event)
         }
         links[hold.link] = ProxyLink(task: task)
@@ -88,7 +90,7 @@ extension ProxyServer {
 
     /// Makes a link, follows it until its end, and returns the number of the reason. Ends the link if the task is
     /// cancelled.
-    private static func follow(_ peripheral: Peripheral, onLink: () async -> Void) async -> Int32 {
+    private static func follow(_ peripheral: Peripheral, onLink: @Sendable () async -> Void) async -> Int32 {
         let events = await peripheral.connectionEvents()
         var reason: Int32 = 0x16
         do throws(BLEError) {
@@ -173,7 +175,9 @@ extension ProxyServer {
     /// The maximum number of peripherals that may be unpaired without a link.
     private static let maximumPaired = 1024
 
-    private func paired(_ address: UInt64) { if paired.count < Self.maximumPaired { paired.insert(address) } }
+    private func recordBond(_ address: UInt64, exists: Bool) {
+        if !exists { paired.remove(address) } else if paired.count < Self.maximumPaired { paired.insert(address) }
+    }
 
     /// Removes the bond of the client's link, or one that this server has made.
     ///
@@ -183,7 +187,10 @@ extension ProxyServer {
         let answer: @Sendable (BLEError?) -> ProxyMessage = { error in
             .unpaired(address: address, isUnpaired: error == nil, error: error?.proxyNumber ?? 0)
         }
-        guard unpairs[address] == nil else { return _ = send(answer(BLEError(.busy, "it is being unpaired")), to: id) }
+        guard unpairs[address] == nil else {
+            send(answer(BLEError(.busy, "it is being unpaired")), to: id)
+            return
+        }
         var taken: ProxyHold?
         if slots.hold(of: address) == nil, paired.contains(address) {
             taken = slots.take(address, for: id)
@@ -196,12 +203,10 @@ extension ProxyServer {
                 return nil
             }
             if let error = await work.value { throw error }
-            await server.unpaired(address)
+            await server.recordBond(address, exists: false)
         }
         if let request { unpairs[address] = request } else if let taken { release(taken, address) }
     }
-
-    private func unpaired(_ address: UInt64) { paired.remove(address) }
 
     /// Tells each client that has asked its slots, if they have changed.
     private func sendSlots() {

@@ -1,6 +1,7 @@
 internal import BLE
 internal import BLEESPHome
 internal import Loop
+internal import Waiting
 
 /// Requests of clients, and how they are run.
 extension ProxyServer {

@@ -206,7 +206,10 @@ public actor ProxyServer {
 
     /// Tells that a connection is refused, at most once in a second.
     private func refuse(_ reason: String) {
-        if let refusals { return self.refusals = (refusals.count + 1, reason) }
+        if let count = refusals?.count {
+            refusals = (count + 1, reason)
+            return
+        }
         observers.yield(.clientRefused(reason: reason, count: 1))
         beginRefusals()
     }

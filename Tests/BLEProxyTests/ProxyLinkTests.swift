@@ -146,7 +146,7 @@ struct ProxyLinkTests {
         client.close()
     }
 
-    @Test func `what follows a write of the configuration waits for it, and it for nothing that follows`() async throws {
+    @Test func `what follows a write of the configuration waits for it, not it for that`() async throws {
         let peer = try await ProxiedPeer(key: nil)
         let client = try await connected(peer)
         let output = try await handle(EchoStrap.output.key, peer)
@@ -155,7 +155,9 @@ struct ProxyLinkTests {
         let command = ProxyMessage.write(address: address, handle: configuration, withResponse: false, [1, 0])
         let written = ProxyMessage.writeAnswer(address: address, handle: configuration)
         let notified = ProxyMessage.notifyAnswer(address: address, handle: output)
-        func notify(_ isEnabled: Bool) -> ProxyMessage { .notify(address: address, handle: output, isEnabled: isEnabled) }
+        func notify(_ isEnabled: Bool) -> ProxyMessage {
+            .notify(address: address, handle: output, isEnabled: isEnabled)
+        }
         client.send(write, command, notify(true))
         try await client.until { $0 == written }
         try await client.until { $0 == notified }

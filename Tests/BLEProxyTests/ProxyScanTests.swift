@@ -88,7 +88,8 @@ struct ProxyScanTests {
         try await one.until(state(.running, .passive, .passive))
         #expect(await peer.server.scanCount == 3)
         one.close()
-        other.send((0..<500).flatMap { _ in [ProxyMessage.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)] })
+        let flip = [ProxyMessage.unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1)]
+        other.send((0..<500).flatMap { _ in flip })
         other.send(.ping)
         try await other.until { $0 == .pingAnswer }
         #expect(await peer.server.endingCount <= 2)

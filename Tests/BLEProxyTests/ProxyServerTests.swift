@@ -181,7 +181,7 @@ struct ProxyServerTests {
         withExtendedLifetime(silent) {}
     }
 
-    @Test func `a client that does not greet is removed after 10 s, and refusals are told once in a second`() async throws
+    @Test func `a client that does not greet is removed after 10 s, and refusals are told once a second`() async throws
     {
         let peer = try await ProxiedPeer(key: nil)
         var events = await peer.server.events().makeAsyncIterator()

@@ -90,7 +90,7 @@
             #expect(try third.objects.first as? [String: String] == ["event": "key", "key": key, "file": file])
         }
 
-        @Test func `clients know a proxy by the address of its first start, with whatever adapters it has`() async throws {
+        @Test func `clients know a proxy by the address of its first start, with whatever adapters`() async throws {
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let world = try await BlueZWorld(isAsInstalled: true)
             await world.daemon.addAdapter("hci1")
@@ -103,7 +103,8 @@
                 return try result.objects.last { $0["event"] as? String == "listening" }?["address"] as? String
             }
             // The named adapter is absent, and no other takes its place.
-            let absent = try await proxy(radio: ["--bus", world.bus.address, "--radio", "hci7", "--radio", "hci0"]).run()
+            let radios = ["--radio", "hci7", "--radio", "hci0"]
+            let absent = try await proxy(radio: ["--bus", world.bus.address] + radios).run()
             #expect(absent.errors.contains("adapterNotFound"), "\(absent.errors)")
             #expect(!absent.output.contains("listening"))
             let first = try #require(try await address("hci1", "hci0"))
@@ -182,7 +183,8 @@
 
         @Test(
             arguments: [
-                "--clients 0", "--address x", "--no-encryption --show-key", "--links 65", "--name Attic", "--no-encryption --key-file x",
+                "--clients 0", "--address x", "--no-encryption --show-key", "--links 65", "--name Attic",
+                "--no-encryption --key-file x",
                 "--radio hci0 --radio hci0", "--radio hci0 --adapter hci1", "--radio hci0 --radio hci1 --record x",
             ])
         func `wrong usage is refused before Bluetooth starts`(_ arguments: String) async throws {

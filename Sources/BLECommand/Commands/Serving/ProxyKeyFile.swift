@@ -128,7 +128,8 @@ import BLE
                 let number = errno
                 if added < 0, number == EINTR { continue }
                 guard added >= 0 else {
-                    throw failure("cannot be read: \(Self.reason(number))", remedy: "Give another path with --key-file.")
+                    throw failure(
+                        "cannot be read: \(Self.reason(number))", remedy: "Give another path with --key-file.")
                 }
                 guard added > 0 else { break }
                 count += added
