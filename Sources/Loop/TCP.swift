@@ -119,8 +119,8 @@ package enum TCP {
         setsockopt(descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
     }
 
-    /// Where a connection comes from, for limits: the address of IPv4, or the network of IPv6 (64 bits), since a host may
-    /// have any number of addresses in it. Empty for a socket of another kind.
+    /// Where a connection comes from, for limits: the address of IPv4, or the network of IPv6 (64 bits), since a host
+    /// may have any number of addresses in it. Empty for a socket of another kind.
     package static func source(of descriptor: FileDescriptor) -> [UInt8] {
         var (address, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
         return withUnsafeMutableBytes(of: &address) { bytes in

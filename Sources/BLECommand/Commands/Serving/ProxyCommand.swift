@@ -57,8 +57,8 @@ import BLE
 
         @Option(
             help: ArgumentHelp(
-                "The address by which clients know the proxy. By default, that of the first adapter at the first start, "
-                    + "which is kept beside the key.", valueName: "address"))
+                "The address by which clients know the proxy. By default, that of the first adapter at the first "
+                    + "start, which is kept beside the key.", valueName: "address"))
         var address: String?
 
         @Flag(help: "Do not announce the proxy in the network through Avahi. It is not with an address of 127.")

@@ -50,7 +50,8 @@ import BLE
 
         /// Returns the address that was kept. Nil if none was.
         ///
-        /// Throws `unauthorized` for a file that others may change, and `failed` if it cannot be read or has no address.
+        /// Throws `unauthorized` for a file that others may change, and `failed` if it cannot be read or has no
+        /// address.
         func readAddress() throws(BLEError) -> String? {
             guard let text = try addressFile.read() else { return nil }
             return try address(text)
