@@ -129,35 +129,6 @@ struct WaitingProxyTests {
         await central.shutDown()
     }
 
-    @Test func `a scan whose proxy is lost at its first message fails at once`() async throws {
-        let pairs = SharedValue<[RawProxy]>([])
-        let backend = ESPHomeCentral(name: "attic", key: nil) { (_) throws(LoopError) in
-            let (here, there) = try StreamSocket.pair()
-            let proxy = RawProxy(there, features: [.connections, .rawAdvertisements, .scannerState])
-            pairs.change { $0.append(proxy) }
-            return here
-        }
-        let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
-        let first = try #require(pairs.value.first)
-        await first.setReading(false)
-        // The number of messages at which the connection counts as lost, and once more, all but one.
-        let count = await backend.flood(atMost: 1000)
-        #expect(count < 1000)
-        await clock.sleepers()
-        while pairs.value.count < 2 {
-            clock.advance(by: .milliseconds(500))
-            await Task.yield()
-        }
-        await until { await backend.adapterState() == .poweredOn }
-        let second = try #require(pairs.value.last)
-        await second.setReading(false)
-        #expect(await backend.flood(atMost: count - 1) == count - 1)
-        #expect(await backend.adapterState() == .poweredOn)
-        await expectError(.bluetoothLost) { try await backend.startDiscovery(DiscoveryFilter()) }
-        #expect(try await backend.adapters().map(\.isDiscovering) == [false])
-        await central.shutDown()
-    }
-
     @Test func `a proxy that does not answer does not delay the others at the start, and is used when it does`()
         async throws
     {
@@ -194,17 +165,5 @@ struct WaitingProxyTests {
         clock.advance(by: .milliseconds(500))
         await until { await central.radios.map(\.state) == [.poweredOn, .poweredOn] }
         await central.shutDown()
-    }
-}
-
-extension ESPHomeCentral {
-    /// Sends long messages until the connection counts as lost. Returns their number.
-    fileprivate func flood(atMost limit: Int) -> Int {
-        let value = [UInt8](repeating: 0, count: 60_000)
-        for number in 0..<limit {
-            guard state == .poweredOn else { return number }
-            send(.write(address: 1, handle: 1, withResponse: false, value))
-        }
-        return limit
     }
 }

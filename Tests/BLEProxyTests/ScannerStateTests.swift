@@ -123,7 +123,7 @@ struct ScannerStateTests {
         }
         try await proxy.received.until { $0.contains(.setScannerMode(.passive)) }
         try await subscriptions(1)
-        send(.running)
+        proxy.send(.scannerState(.running, mode: .passive, configured: .passive))
         let active = Task { [central] in for try await _ in central.discoveryEvents(staleAfter: nil) {} }
         try await proxy.received.until { $0.contains(.setScannerMode(.active)) }
         for task in [passive, active] { task.cancel() }

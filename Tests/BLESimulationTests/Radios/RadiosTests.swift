@@ -413,13 +413,13 @@ import Testing
             }
         }
         await world.clock.run(for: .seconds(30))
-        #expect(events.value == ["hci1"])
-        await grip.setStrength(nil, adapter: "hci1")
-        await world.clock.run(for: .seconds(60))
-        #expect(events.value == ["hci1", "hci0"])
+        #expect(events.value == ["hci0"])
         await grip.setStrength(nil, adapter: "hci0")
         await world.clock.run(for: .seconds(60))
-        #expect(events.value == ["hci1", "hci0", "lost"])
+        #expect(events.value == ["hci0", "hci1"])
+        await grip.setStrength(nil, adapter: "hci1")
+        await world.clock.run(for: .seconds(60))
+        #expect(events.value == ["hci0", "hci1", "lost"])
         scan.cancel()
         await world.central.shutDown()
     }
