@@ -165,6 +165,7 @@ struct MixedRadiosTests {
         #expect(await central.radios.map(\.name) == ["attic", "cellar", "garage"])
         await until { await central.radios.allSatisfy { $0.freeSlots != nil } }
         let free = await central.radios.compactMap(\.freeSlots)
+        try #require(free.count == 3)
         try await found.setRadios(["cellar"])
         try await found.connect()
         #expect(await found.radio == "cellar")

@@ -75,9 +75,9 @@ struct ScanCommandTests {
         let result = try await scan.run { program in
             try await program.output.until(lineCount: 1)
             addresses.append(await watch.rotateAddress().rawValue)
-            try await program.output.until(lineCount: 2)
+            try await program.output.until(addresses[1])
             await world.daemon.remove(Peripheral.ID(rawValue: addresses[1]))
-            try await program.output.until("lost")
+            try await program.output.until("lost", after: addresses[1])
             program.send(.interrupt)
         }
         let lost = try result.objects.filter { $0["event"] as? String == "lost" }

@@ -29,13 +29,19 @@ struct ShellCommandTests {
         return try await terminal.run(body).status
     }
 
+    /// Types Ctrl-C, and waits for the next prompt. The terminal may echo the key behind that.
+    private func interrupt(_ program: RunningProgram) async throws {
+        let count = program.output.text.ranges(of: "Strap> ").count
+        try await program.write("\u{3}")
+        try await program.output.until { $0.contains("^C") && $0.ranges(of: "Strap> ").count > count }
+    }
+
     @Test func `Ctrl-C ends a command, and not the shell`() async throws {
         let status = try await shell { program in
             try await program.output.until("Strap> ", after: "is connected")
             try await program.write("notify heart-rate-measurement\n")
             try await program.output.until("72 bpm")
-            try await program.write("\u{3}")
-            try await program.output.until("Strap> ", after: "^C")
+            try await interrupt(program)
             #expect(await strap.isConnected)
             try await program.write("read body-sensor-location\n")
             try await program.output.until("Chest")
@@ -63,8 +69,7 @@ struct ShellCommandTests {
             try await program.output.until("Strap> ", after: "See 'read --help'")
             try await program.write("read ")
             try await program.output.until("Strap> read ", after: "See 'read --help'")
-            try await program.write("\u{3}")
-            try await program.output.until("Strap> ", after: "^C")
+            try await interrupt(program)
             try await program.write("read body-sensor-location\n")
             // While a command runs, the terminal itself takes the key.
             try await program.output.until("Strap> ", after: "Chest")

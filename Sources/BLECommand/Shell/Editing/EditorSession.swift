@@ -91,6 +91,9 @@
             withExtendedLifetime(line) {
                 ble_edit_set_data(edit, Unmanaged.passUnretained(line).toOpaque())
                 defer { ble_edit_set_data(edit, nil) }
+                // libedit draws the prompt first: of the keys that are typed then, the terminal would take Ctrl-C, and
+                // Ctrl-D would be lost.
+                ble_edit_prepare(edit, 1)
                 el_resize(edit)
                 var count: Int32 = 0
                 let scalars = el_wgets(edit, &count)
