@@ -142,7 +142,8 @@ import BLE
         /// Makes the file. Returns false if there is one already.
         ///
         /// It gets its name when its content is on disk, so that no other process, and none after a loss of power,
-        /// reads a part. Before, it has none: if this process is killed, nothing is left.
+        /// reads a part. Before, it has none: if this process is killed, nothing is left. Where the file system has no
+        /// files without names, as NFS and some overlays, it has a temporary one.
         private func make(_ text: String) throws(BLEError) -> Bool {
             let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
             try? FileManager.default.createDirectory(
@@ -150,14 +151,24 @@ import BLE
             let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard parent >= 0 else { throw cannotBeMade(errno) }
             defer { close(parent) }
-            let file = open(folder, O_WRONLY | Self.withoutName | O_CLOEXEC, 0o600)
+            var file = open(folder, O_WRONLY | Self.withoutName | O_CLOEXEC, 0o600)
+            var temporary: String?
+            defer { if let temporary { unlink(temporary) } }
+            if file < 0, [EOPNOTSUPP, EISDIR, EINVAL].contains(errno) {
+                let name = "\(path).\(getpid())"
+                // What a process that was killed has left.
+                unlink(name)
+                file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+                if file >= 0 { temporary = name }
+            }
             guard file >= 0 else { throw cannotBeMade(errno) }
             defer { close(file) }
             let bytes = Array("\(text)\n".utf8)
             let count = systemWrite(file, bytes, bytes.count)
             guard count == bytes.count else { throw cannotBeMade(count < 0 ? errno : ENOSPC) }
             guard fsync(file) == 0 else { throw cannotBeMade(errno) }
-            guard linkat(AT_FDCWD, "/proc/self/fd/\(file)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
+            let source = temporary ?? "/proc/self/fd/\(file)"
+            guard linkat(AT_FDCWD, source, AT_FDCWD, path, temporary == nil ? AT_SYMLINK_FOLLOW : 0) == 0 else {
                 let number = errno
                 guard number == EEXIST else { throw cannotBeMade(number) }
                 return false
