@@ -154,6 +154,8 @@ struct OutputSchemaTests {
                 _ = try? await Central(backend: .esphome("127.0.0.1", port: port, key: nil), configuration: .quiet())
                 try await program.output.until("\"clientRefused\"")
                 try await program.output.until("\"clientDisconnected\"")
+                // The link ends after its client has gone.
+                try await program.output.until("\"disconnected\"")
                 program.send(.interrupt)
             }
             try check(result.output, ["proxyKey", "proxy", "proxyClient", "proxyLink", "proxyRefusal"])
