@@ -64,6 +64,9 @@ public final class FirmwareClient: Sendable {
     }
 
     /// Ends the subscription. Operations that wait, and later ones, throw `connectionCancelled`. The link stays.
+    ///
+    /// Returns when the frame that is being written is whole and the device was asked to stop sending, each at most
+    /// the central's operation timeout later. A cancelled task does not wait.
     public func close() async { await session.close() }
 
     /// Sends any request, such as one of a product's own group, and returns the fields of its response.
