@@ -7,7 +7,7 @@ import Testing
     /// Returns the lines that the tool writes, and its exit status.
     private func ble(_ arguments: String) async throws -> (lines: [String], status: Int32) {
         let command = "stty cols 40; exec '\(Tool.path)' \(arguments) --backend simulated"
-        let result = try await TestProgram("script", ["-qec", command, "/dev/null"]).run()
+        let result = try await TestProgram.onTerminal(command, input: .text("")).run()
         return (result.output.split(whereSeparator: \.isNewline).map(String.init), result.status)
     }
 

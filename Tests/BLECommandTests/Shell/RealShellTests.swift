@@ -94,11 +94,8 @@ struct RealShellTests {
         #expect(Guest.shell("[ $(/run/bluez/peerctl connections) = 0 ]") == 0)
     }
 
-    /// The shell on a terminal of its own, as `script` makes one.
     @Test func `on a terminal, Ctrl-C ends a subscription and keeps the link, and a lost link is told`() async throws {
-        let shell = TestProgram(
-            "script", ["-qec", "\(Tool.path) shell 'Bumble HR'", "/dev/null"], environment: ["TERM": "xterm"],
-            input: .writer)
+        let shell = TestProgram.onTerminal("exec \(Tool.path) shell 'Bumble HR'")
         let result = try await shell.run { program in
             try await program.output.until("is connected")
             try await program.write("notify heart-rate-measurement\n")

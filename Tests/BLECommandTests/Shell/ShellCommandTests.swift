@@ -21,11 +21,9 @@ struct ShellCommandTests {
 
     private func shell(_ body: (RunningProgram) async throws -> Void) async throws -> Int32 {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // A shell between them would end by Ctrl-C, too.
-        let command = "exec '\(Tool.path)' shell \(strap.id) --bus '\(world.bus.address)'"
-        let terminal = TestProgram(
-            "script", ["-qfec", command, "/dev/null"],
-            environment: ["TERM": "xterm", "XDG_STATE_HOME": folder, "SHELL": "/bin/sh"], input: .writer)
+        let terminal = TestProgram.onTerminal(
+            "exec '\(Tool.path)' shell \(strap.id) --bus '\(world.bus.address)'",
+            environment: ["XDG_STATE_HOME": folder])
         return try await terminal.run(body).status
     }
 

@@ -23,7 +23,7 @@ import Testing
             sh -c 'echo "pid=$$"; exec "$0" "$@"' '\(Tool.path)' scan \(options) --bus '\(world.bus.address)' \(input); \
             echo "status=$?"; echo "after=$(stty -g)"
             """
-        let result = try await terminal(command).run(body)
+        let result = try await TestProgram.onTerminal(command).run(body)
         // Not always at the beginning of a line: a drawing may have been cut.
         func value(_ name: String) -> String? {
             result.output.components(separatedBy: "\(name)=").dropFirst().last?
@@ -38,12 +38,6 @@ import Testing
         // So does writing without wrapping, even if the last drawing was cut.
         #expect(count("\u{1B}[?2004l") == count("\u{1B}[?2004l\u{1B}[?7h"))
         return (try #require(value("status")), result.output)
-    }
-
-    private func terminal(_ command: String) -> TestProgram {
-        TestProgram(
-            "script", ["-qec", command, "/dev/null"],
-            environment: ["TERM": "xterm", "SHELL": "/bin/sh"], input: .writer)
     }
 
     /// Returns the process of the scan, once it has drawn.
@@ -78,7 +72,7 @@ import Testing
         let command = """
             trap '' HUP; echo "pid=$$"; exec '\(Tool.path)' scan --duration 0 --bus '\(world.bus.address)'
             """
-        _ = try await terminal(command).run { program in
+        _ = try await TestProgram.onTerminal(command).run { program in
             let id = try await process(program)
             program.send(.kill)
             await until { !isRunning(id) }

@@ -59,6 +59,16 @@ public struct TestProgram: Sendable {
         self.input = input
     }
 
+    /// A line for `/bin/sh` on a terminal of its own, as `script` makes one. What is to outlive Ctrl-C begins with `exec`: a
+    /// shell that waits for a program ends by the signal, too.
+    public static func onTerminal(
+        _ line: String, environment: [Environment.Key: String?] = [:], input: Input = .writer
+    ) -> TestProgram {
+        let terminal: [Environment.Key: String?] = ["TERM": "xterm", "SHELL": "/bin/sh"]
+        return TestProgram(
+            "script", ["-qfec", line, "/dev/null"], environment: terminal.merging(environment) { $1 }, input: input)
+    }
+
     /// Runs the program to its end, and `body` beside it. If `body` throws, the program is killed, and ``Failure``
     /// thrown.
     ///
