@@ -243,6 +243,10 @@ if withBlueZ {
             dependencies: ["Monitor", "BLE", "BLEBeacons", "BLESimulation", "BLETesting"],
             path: "Docs/Examples/Monitor/Tests", packageAccess: false, swiftSettings: .strict),
         .program("StrapLogger", ["BLE", "BLEBlueZ", "BLEProfiles"]),
+        // Those of Docs/Radios.md.
+        .program("TwoAdapters", ["BLE", "BLEBlueZ"]),
+        .program("AdapterAndProxy", ["BLE", "BLEBlueZ", "BLEESPHome", "BLEProfiles"]),
+        .program("Hub", ["BLE", "BLEESPHome", "BLEProxy", "BLESimulation"]),
         .program("Thermometer", ["BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation"]),
 
         // The tests' adversary on a private bus.
@@ -257,8 +261,9 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy",
-                "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Loop", "Waiting", .log,
+                "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles",
+                "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Hub", "Loop",
+                "TwoAdapters", "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(

@@ -141,7 +141,7 @@ struct OutputSchemaTests {
                 try await program.output.until("\n", after: "\"listening\"")
                 let port = UInt16(program.output.text.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
                 let text = try String(contentsOfFile: file, encoding: .utf8)
-                let key = EncryptionKey(text.trimmingCharacters(in: .newlines))
+                let key = try EncryptionKey(text.trimmingCharacters(in: .newlines))
                 let central = try await Central(
                     backend: .esphome("127.0.0.1", port: port, key: key), configuration: .quiet())
                 let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)

@@ -41,7 +41,7 @@ import BLE
         /// or has no key.
         func readOrMake() throws(BLEError) -> (key: EncryptionKey, isNew: Bool) {
             let (text, isNew) = try keyFile.readOrMake { EncryptionKey.random().text }
-            guard let key = EncryptionKey(text) else {
+            guard let key = try? EncryptionKey(text) else {
                 throw keyFile.failure(
                     "has no key: Base64 of 32 bytes", remedy: "Remove it, and the proxy makes a key.")
             }
