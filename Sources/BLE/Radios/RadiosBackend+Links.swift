@@ -64,7 +64,7 @@ extension RadiosBackend {
     /// Throws the error of the first radio, if it is not that it does not know the peripheral.
     package func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         // An attempt that a disconnect has ended may not have returned yet.
-        while attempts[peripheral] == nil, choice.isConnecting(peripheral) { try await waitForChange() }
+        while attempts[peripheral] == nil, choice.isConnecting(peripheral) { try await wait(for: nextChange()) }
         if let holder = choice.holder(of: peripheral), attempts[peripheral] == nil {
             do throws(BLEError) {
                 return try await members[holder].backend.connect(peripheral)
@@ -96,7 +96,7 @@ extension RadiosBackend {
             else {
                 if failure == nil, adapterState() == .resetting { throw Self.restarting }
                 guard failure == nil, mayReturn(paths) else { throw Self.error(failure, paths, names) }
-                try await waitForChange()
+                try await wait(for: nextChange())
                 await learnBonds(of: peripheral)
                 continue
             }
@@ -335,7 +335,7 @@ extension RadiosBackend {
     ) async throws(BLEError) -> Value {
         let own = radio(of: id)
         // The others cannot answer for the radio with the keys.
-        while members[own].state == .resetting, adapterState() != .resetting { try await waitForChange() }
+        while members[own].state == .resetting, adapterState() != .resetting { try await wait(for: nextChange()) }
         do throws(BLEError) {
             return try await work(members[own].backend)
         } catch {

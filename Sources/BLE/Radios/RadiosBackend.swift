@@ -109,13 +109,23 @@ package actor RadiosBackend: CentralBackend {
         return lastAttempt
     }
 
-    /// Waits until the state of a radio changes, or an attempt is ended.
-    func waitForChange() async throws(BLEError) {
-        let token = nextAttempt()
-        let outcome = Outcome<Void>()
-        waits[token] = outcome
-        defer { waits[token] = nil }
-        try await outcome.wait()
+    /// The next change of a radio's state, or the next end of an attempt.
+    struct Change {
+        let token: Int
+        let outcome: Outcome<Void>
+    }
+
+    /// Begins a wait for a change, in the step in which the caller has seen that it must wait: others may have their turn
+    /// before an asynchronous function begins.
+    func nextChange() -> Change {
+        let change = Change(token: nextAttempt(), outcome: Outcome())
+        waits[change.token] = change.outcome
+        return change
+    }
+
+    func wait(for change: Change) async throws(BLEError) {
+        defer { waits[change.token] = nil }
+        try await change.outcome.wait()
     }
 
     func endWaits(_ result: Result<Void, BLEError> = .success(())) {

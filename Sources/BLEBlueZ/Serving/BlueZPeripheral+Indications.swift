@@ -46,7 +46,7 @@ extension BlueZPeripheral {
             values.unconfirmedCount(of: key, at: elapsed()) > 0
         else { return false }
         do throws(BLEError) {
-            try await waitForChange(of: key, within: UnconfirmedValues.limit)
+            try await wait(for: values.wait(for: key), of: key, within: UnconfirmedValues.limit)
         } catch {
             guard error.code == .timedOut else { throw error }
             // bluetoothd has ended the link by now, or the confirmation is lost. Nothing was sent meanwhile: this is
@@ -84,13 +84,16 @@ extension BlueZPeripheral {
             let key = values.keys(of: application).first(where: { values.isConfirming($0, each: each, at: elapsed()) })
         {
             let left = max(.zero, .milliseconds(500) - (elapsed() - begun))
-            guard (try? await waitForChange(of: key, within: left)) != nil else { return }
+            guard (try? await wait(for: values.wait(for: key), of: key, within: left)) != nil else { return }
         }
     }
 
     /// Waits until the subscriber has confirmed a value, or is no longer subscribed.
-    private func waitForChange(of key: AttributeOfCentral, within limit: Duration) async throws(BLEError) {
-        let change = values.wait(for: key)
+    ///
+    /// - Parameter change: a wait that the caller has begun, in the step in which it saw that it must wait.
+    private func wait(
+        for change: Outcome<Void>, of key: AttributeOfCentral, within limit: Duration
+    ) async throws(BLEError) {
         let expiry = change.expire(after: limit, clock: clockOfLimits) {
             BLEError(.timedOut, "the value was not confirmed")
         }
