@@ -28,14 +28,7 @@ extension Central {
                 do throws(BLEError) {
                     if Task.isCancelled { throw .cancelled }
                     links[id]?.forgetLoss()
-                    let database = try await within(
-                        configuration.connectTimeout, "discovering the services", as: .discover, on: id
-                    ) { [weak self] (_) throws(BLEError) in
-                        guard let self else { throw .shutDown }
-                        return try await discover(id)
-                    }
-                    if Task.isCancelled { throw .cancelled }
-                    links[id]?.discovered(database)
+                    let database = try await discoverInTime(id)
                     links[id]?.publishChangedServices(over: linkRadio(of: id))
                     links[id]?.setRediscovery(nil)
                     return .success(database)

@@ -180,6 +180,7 @@ extension RadiosBackend {
         _ id: Peripheral.ID, over path: RadioChoice.Path, _ number: Int, isLast: Bool
     ) async throws(BLEError) -> Bool {
         let radio = path.radio
+        guard attempts[id] == number else { throw Self.ended }
         guard choice.beginConnecting(id, on: radio) else { throw BLEError(.busy, "another radio has the link") }
         logger.debug(
             "connecting over radio",

@@ -170,8 +170,11 @@ extension PeripheralHost {
             let whole = value
             try await run(number) { () throws(ATTError) in try await handler(whole, request) }
         } else {
-            values[attribute] = value
-            if attribute.descriptor == nil { await notifyAll(value, from: attribute) }
+            guard attribute.descriptor == nil else {
+                values[attribute] = value
+                return
+            }
+            await notifyAll(value, from: attribute, keep(value, in: attribute))
         }
     }
 

@@ -64,8 +64,13 @@ extension PeripheralHost {
         // Requests may arrive before the stack has answered.
         registrations.serve(definition, as: number)
         do throws(BLEError) {
+            let losses = registrations.losses
             try await backend.register(definition.services, as: number)
-            _ = registrations.servicesBegan(number)
+            _ = registrations.servicesBegan(number, after: losses)
+            if registrations.isLost(number) {
+                await backend.unregister(number)
+                renew()
+            }
             try await publishChannels(of: definition, number)
             if isAdvertised { try await beginAdvertising(parameters, number) }
             try checkRunning()
@@ -142,6 +147,7 @@ extension PeripheralHost {
     private func beginAdvertising(_ parameters: AdvertisingParameters, _ number: Int) async throws(BLEError) {
         if isTracing { trace(parameters) }
         registrations.advertise(parameters, as: number)
+        let losses = registrations.losses
         do throws(BLEError) {
             try await backend.startAdvertising(parameters, as: number)
             try checkRunning()
@@ -152,7 +158,12 @@ extension PeripheralHost {
         }
         yield(.advertisingStarted)
         // It may have ended already.
-        if !registrations.advertisingBegan(number) { yield(.advertisingEnded(nil)) }
+        let isWanted = registrations.advertisingBegan(number, after: losses)
+        if !isWanted || registrations.losses != losses { yield(.advertisingEnded(isWanted ? adapter.error : nil)) }
+        if registrations.lostAdvertising(number) != nil {
+            await backend.stopAdvertising(number)
+            renew()
+        }
     }
 
     func advertisingEnded(_ number: Int, _ error: BLEError?) {
@@ -252,6 +263,7 @@ extension PeripheralHost {
     private func renew(
         _ number: Int, _ event: PeripheralHostEvent, _ isEarly: Bool, _ register: () async throws(BLEError) -> Void
     ) async -> Bool {
+        let losses = registrations.losses
         do throws(BLEError) {
             try await register()
         } catch {
@@ -270,9 +282,14 @@ extension PeripheralHost {
         }
         switch event {
         case .servicesRestored:
-            guard registrations.servicesBegan(number) else { await backend.unregister(number); return true }
+            let isWanted = registrations.servicesBegan(number, after: losses)
+            guard isWanted, registrations.losses == losses else { await backend.unregister(number); return !isWanted }
         default:
-            guard registrations.advertisingBegan(number) else { await backend.stopAdvertising(number); return true }
+            let isWanted = registrations.advertisingBegan(number, after: losses)
+            guard isWanted, registrations.losses == losses else {
+                await backend.stopAdvertising(number)
+                return !isWanted
+            }
         }
         yield(event)
         return true

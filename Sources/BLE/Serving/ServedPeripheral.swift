@@ -106,11 +106,14 @@ extension PeripheralHost {
         }
         if let served = characteristic.servedValue { return try served.set(value) }
         let former = values[attribute] ?? characteristic.value
-        values[attribute] = value
+        let turn = keep(value, in: attribute)
         do throws(BLEError) {
-            try await send(value, from: attribute, to: nil, isStored: true)
+            try await send(value, from: attribute, to: nil, turn: turn)
         } catch {
-            if error.code == .invalidLength, self.characteristic(attribute) != nil { values[attribute] = former }
+            // Unless another value has been stored since.
+            if error.code == .invalidLength, self.characteristic(attribute) != nil, values[attribute] == value {
+                values[attribute] = former
+            }
             throw error
         }
     }
