@@ -263,7 +263,7 @@ if withBlueZ {
             [
                 "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles",
                 "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Hub", "Loop",
-                "TwoAdapters", "Waiting", .log,
+                "TwoAdapters", "Waiting", .log, .subprocess,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(

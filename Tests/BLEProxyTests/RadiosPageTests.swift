@@ -3,6 +3,7 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Foundation
+import Subprocess
 import Testing
 
 /// The examples of `Docs/Radios.md`: they are programs in `Docs/Examples`, word for word, and these work on fakes.
