@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-MEASURED = ("bleak", "bluez-peripheral", "bthome-ble", "dbus-fast")
+MEASURED = ("aioesphomeapi", "bleak", "bluez-peripheral", "bthome-ble", "dbus-fast")
 
 
 def output(*command: str) -> str:

@@ -57,7 +57,7 @@ class Places:
                 path = Path(shutil.which(name))
         if path is None or not path.exists():
             return None
-        if name == "outside.py":
+        if name in ("outside.py", "served.py"):
             options = 2 if arguments[0] == "--until" else 0
             inner = self.resolve(arguments[options:])
             if inner is None:
@@ -89,8 +89,8 @@ class Bus:
                 f"--address=unix:dir={self.places.work}", "--nofork", "--print-address",
             ])
             environment = {"DBUS_SYSTEM_BUS_ADDRESS": address}
-            self.start(self.fake, environment)
-            return environment
+            # A fake that is not on the bus says where it is.
+            return {**environment, "FAKE": self.start(self.fake, environment)}
         except BaseException:
             self.__exit__()
             raise
