@@ -25,10 +25,12 @@ PATHS = {
     "read": ("Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300, 1),
     "serve": ("Benchmarks serve handler {count} 0", "fake-central {count} 0", 2000, 12000, 1),
     "request": ("Benchmarks serve reads {count} 0", "fake-central {count} 0 reads", 300, 1300, 1),
-    # An advertisement of one of 100 peripherals, without radios, with one, and with five that all receive it.
+    # An advertisement of one of 100 peripherals, with a backend and with one radio.
     "backend": ("Benchmarks choice 0 100 {count}", "", 20, 120, 100),
     "radio": ("Benchmarks choice 1 100 {count}", "", 20, 120, 100),
-    "radios": ("Benchmarks choice 5 100 {count}", "", 20, 120, 500),
+    # An advertisement that one of five radios receives, of one of 10 peripherals and of one of 1,000.
+    "radios": ("Benchmarks choice 5 10 {count}", "", 100, 600, 50),
+    "crowd": ("Benchmarks choice 5 1000 {count}", "", 3, 8, 5000),
 }
 # How much a count may grow. It differs a little from run to run, because the grouping of events differs.
 TOLERANCE = 1.1

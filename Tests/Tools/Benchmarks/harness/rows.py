@@ -207,8 +207,11 @@ ROWS = (
             for rate, count in ((100, 1_000), (1_000, 5_000), (10_000, 50_000))
         ),
         fake="fake-bluez {count} {rate}",
-        numbers=(Number("p50", "µs", 2, title="half"), Number("p99", "µs", 3, title="99 %"),
-                 Number("p999", "µs", 4, title="99.9 %")),
+        numbers=(
+            Number("p50", "µs", 2, title="half"),
+            Number("p99", "µs", 3, title="99 %"),
+            Number("p999", "µs", 4, title="99.9 %"),
+        ),
         aims=tuple(
             Aim("scope", factor, reference, mode, number="p99")
             for mode in ("100", "1000", "10000")
@@ -361,7 +364,7 @@ ROWS = (
         "the socket to the user's code.",
         (
             Program(
-                "aioesphomeapi", AIOESPHOMEAPI, "receive-aioesphomeapi.py values", "`bluetooth_gatt_start_notify`."),
+                "aioesphomeapi", AIOESPHOMEAPI, "receive-aioesphomeapi.py values", "aioesphomeapi 46.23 (PyPI), with `bluetooth_gatt_start_notify`."),
             Program(
                 "stream", STREAM, "Benchmarks proxy stream values 0",
                 "`peripheral.notifications(…)` of a `Central(backend: .esphome(…))`."),
@@ -374,6 +377,7 @@ ROWS = (
         text="""
             The sender is `fake-proxy`, whose frames are ready before the first is sent. Each has a value of 20 bytes.
             """,
+        is_quick=False,
     ),
     Row(
         "proxyscan",
@@ -383,7 +387,7 @@ ROWS = (
         (
             Program(
                 "raw", AIOESPHOMEAPI, "receive-aioesphomeapi.py raw",
-                "`subscribe_bluetooth_le_raw_advertisements`. The program gets the bytes of each advertisement, and "
+                "aioesphomeapi 46.23 (PyPI), with `subscribe_bluetooth_le_raw_advertisements`. The program gets the bytes of each advertisement, and "
                 "does not decode them."),
             Program(
                 "decoded", "aioesphomeapi, decoded", "receive-aioesphomeapi.py decoded",
@@ -408,6 +412,7 @@ ROWS = (
             structures in 45 bytes, and one in four has new manufacturer data. All receivers check the device, RSSI and
             data of each. Scans in Swift also keep what each device advertises, and tell when it is gone.
             """,
+        is_quick=False,
     ),
     Row(
         "proxyserver",
@@ -439,6 +444,7 @@ ROWS = (
             checks all values, and whose time does not count.
             """,
         may_lose=True,
+        is_quick=False,
     ),
     Row(
         "choice",
