@@ -11,6 +11,8 @@ from rows import Aim, Mode, Number, Program, Row
 
 WIDTH = 120
 NONE = "–"
+# The part of the processors in use by others from which on the page says so.
+BUSY = 0.05
 
 
 # --- figures ---
@@ -210,6 +212,10 @@ def rate_words(row: Row, record: Record) -> str:
 def record_words(record: Record, machine: dict[str, str], rounds: int) -> list[str]:
     """The differences between a row's measurement and the others."""
     words = []
+    if record.get("others", 0) >= BUSY:
+        words.append(
+            f"Other programs used {record['others']:.0%} of the processors meanwhile: these figures are too large, and "
+            "only the ratios are worth something.")
     if record["rounds"] != rounds:
         words.append(f"This was measured in {record['rounds']} rounds.")
     if record["machine"] != machine:

@@ -97,7 +97,10 @@ def main() -> int:
         say(problem)
         return EX_UNAVAILABLE
     here = machine.describe(SOURCES, options.cache / "venv/bin/python3") if options.write else {}
-    records = {row.name: results.record(row, measuring.cells, options.rounds, here) for row in options.rows}
+    records = {
+        row.name: results.record(row, measuring.cells, options.rounds, here, measuring.others[row.name])
+        for row in options.rows
+    }
     for row in options.rows:
         print(f"{row.name}: {row.title}\n\n{page.row_table(row, records[row.name])}\n")
     print(page.summary(options.rows, records), flush=True)
