@@ -255,8 +255,8 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             [
-                "BLE", "BLEBlueZ", "BLEFakeBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .subprocess,
-                .systemPackage,
+                "BLE", "BLEBlueZ", "BLEFakeBlueZ", "BLESimulation", "BLETestSupport", "BLETesting", "CGLib", "DBus",
+                "Loop", .log, .subprocess, .systemPackage,
             ]),
         .tests(
             "BLEProxyTests",

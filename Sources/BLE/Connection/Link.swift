@@ -243,6 +243,8 @@ final class Link {
         guard database != nil else { return false }
         voidServices()
         owesChange = state != .connected
+        // It is told once, also if the link ends before the services are discovered again.
+        if !owesChange { knownDatabases = [:] }
         return !owesChange
     }
 

@@ -120,11 +120,14 @@ extension RadiosBackend {
         }
     }
 
-    /// Whether the stack of a radio restarts that may have the link, such as the one with the keys. The central waits
+    /// Whether a radio restarts, or its stack, that may have the link, such as the one with the keys. The central waits
     /// by itself if the stacks of all do.
     private func mayReturn(_ paths: [RadioChoice.Path]) -> Bool {
         adapterState() != .resetting
-            && paths.contains { $0.obstacle == .off && members[$0.radio].state == .resetting }
+            && paths.contains { path in
+                path.obstacle == .off
+                    && (members[path.radio].state == .resetting || members[path.radio].isRestarting)
+            }
     }
 
     private static let restarting = BLEError(

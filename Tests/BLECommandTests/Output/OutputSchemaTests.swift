@@ -130,6 +130,21 @@ struct OutputSchemaTests {
     }
 
     #if DeviceCommands
+        @Test func `the devices of a network are, too`() async throws {
+            let world = try await BlueZWorld()
+            let avahi = try await FakeAvahi(
+                world.bus,
+                services: [.init("attic", at: "10.0.0.7", ["mac=aabbccddeeff"]), .init("bare", at: "10.0.0.8", [])])
+            // A busy machine may resolve nothing within a second.
+            for duration in [1, 4, 16, 64] {
+                let result = try await world.ble("radios", "--find", "--duration", "\(duration)", "--json").run()
+                guard result.output.split(separator: "\n").count == 2 || duration == 64 else { continue }
+                try check(result.output, ["foundProxy"])
+                break
+            }
+            await avahi.stop()
+        }
+
         @Test func `the events of a proxy are, too`() async throws {
             let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).key").path
             defer { try? FileManager.default.removeItem(atPath: file) }
