@@ -119,8 +119,8 @@ package actor RadiosBackend: CentralBackend {
         let outcome: Outcome<Void>
     }
 
-    /// Begins a wait for a change, in the step in which the caller has seen that it must wait: others may have their turn
-    /// before an asynchronous function begins.
+    /// Begins a wait for a change, in the step in which the caller has seen that it must wait: others may have their
+    /// turn before an asynchronous function begins.
     func nextChange() -> Change {
         let change = Change(token: nextAttempt(), outcome: Outcome())
         waits[change.token] = change.outcome
