@@ -61,10 +61,10 @@ actor BlueZAgent: BlueZRole {
     /// failed.
     func register() async {
         if number == nil {
-            number = await stack.addRegistration(
-                Registration(
-                    lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
-                    renew: { [weak self] in await self?.renew() }))
+            let renewal = Registration(
+                lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
+                renew: { [weak self] in await self?.renew() })
+            number = onStack { $0.addRegistration(renewal) }
         }
         let registration = registration ?? Task { await self.registerOnce() }
         self.registration = registration
@@ -85,7 +85,7 @@ actor BlueZAgent: BlueZRole {
     /// Ends the registration. bluetoothd also forgets the agent when the session is closed, but later: the agent that
     /// another program registers meanwhile would not be the first one.
     func stop() async {
-        if let number { await stack.removeRegistration(number) }
+        if let number { onStack { $0.removeRegistration(number) } }
         number = nil
         lost()
         guard let (session, number) = served else { return }
