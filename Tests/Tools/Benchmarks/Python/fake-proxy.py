@@ -103,12 +103,8 @@ class Proxy:
         self.connection.sendall(self.frame(b"\x00" + self.noise.write_message()))
 
     def requests(self):
-        try:
-            while (frame := self.read_frame()) is not None:
-                yield int.from_bytes(self.noise.decrypt(frame)[:2], "big")
-        except ConnectionError:
-            # A client may end without a word.
-            return
+        while (frame := self.read_frame()) is not None:
+            yield int.from_bytes(self.noise.decrypt(frame)[:2], "big")
 
     def answer(self, kind):
         match kind:
@@ -175,4 +171,8 @@ def main():
             flow = []
 
 
-main()
+try:
+    main()
+except ConnectionError:
+    # A client may end without a word.
+    pass
