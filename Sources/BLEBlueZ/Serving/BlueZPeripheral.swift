@@ -139,7 +139,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         guard let pairing = context.pairing else { return }
         let agent = BlueZAgent(
             stack, PairingAgent(capability: pairing.capability, isDefault: true, answer: pairing.answer),
-            path: BlueZAgent.hostPath, logger: context.logger, report: { _ in })
+            path: BlueZAgent.hostPath, among: BlueZAgents(), logger: context.logger, report: { _ in })
         self.agent = agent
         await agent.register()
     }
