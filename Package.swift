@@ -292,7 +292,7 @@ if withBlueZ {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "BLE", "BLEBTHome", "BLEBlueZ", "BLESimulation", "DBus", "Loop",
+                "BLE", "BLEBTHome", "BLEBlueZ", "BLEESPHome", "BLEProxy", "BLESimulation", "DBus", "Loop", "Waiting",
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])), .log,
             ],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),

@@ -71,6 +71,9 @@ enum Benchmarks {
         case ("radio", 2, 2): try await RadioBenchmark.run(values: numbers[0], rounds: numbers[1])
         case ("crowd", 0, 0): try await RadioBenchmark.runCrowd()
         case ("crowd", 1, 1): try await RadioBenchmark.runCrowd(seconds: numbers[0])
+        case ("proxy", 2, 1):
+            guard let seconds = Int(arguments[0]), ["plain", "encrypted"].contains(arguments[1]) else { return false }
+            try await ProxyBenchmark.run(seconds: seconds, isEncrypted: arguments[1] == "encrypted")
         case ("memory", 1, 0):
             guard let way = MemoryBenchmark.Way(rawValue: word) else { return false }
             try await MemoryBenchmark.run(way)
