@@ -300,7 +300,7 @@ if withBlueZ {
                 "BLE", "BLEBTHome", "BLEBlueZ", "BLESimulation", "DBus", "Loop",
                 .target(name: "BLEESPHome", condition: .when(traits: ["DeviceCommands"])),
                 .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
-                .target(name: "BLEProxy", condition: .when(traits: ["DeviceCommands"])), .log,
+                .target(name: "BLEProxy", condition: .when(traits: ["DeviceCommands"])), "Waiting", .log,
             ],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
         // The program whose start is measured: without Foundation, which `Benchmarks` has for a comparison.

@@ -19,7 +19,8 @@ import BLE
             discussion: """
                 Clients that speak ESPHome's native API use this machine's radio over the network: they scan, connect, \
                 read, write and subscribe. They need the key, which is made at the first start, and shown then on a \
-                terminal. See Docs/Radios.md.
+                terminal. Two proxies of one machine need a --key-file or an --address each, since clients tell them \
+                apart by the address. See Docs/Radios.md.
                 """)
 
         @OptionGroup var options: CommonOptions
@@ -114,7 +115,8 @@ import BLE
                 let logger = CommonOptions.logger(verbose: options.verbose)
                 let server = ProxyServer(central, configuration, logger: logger)
                 let events = await server.events()
-                let (ports, listening) = AsyncStream.makeStream(of: UInt16.self)
+                let (ports, listening) = AsyncStream.makeStream(
+                    of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         try await server.run(host: host, port: port) { port in

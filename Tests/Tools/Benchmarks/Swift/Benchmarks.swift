@@ -70,6 +70,11 @@ enum Benchmarks {
                     return false
                 }
                 try await ProxyBenchmark.run(place, kind, devices: numbers[0])
+            case ("hub", 2, 1):
+                guard let seconds = Int(arguments[0]), ["plain", "encrypted"].contains(arguments[1]) else {
+                    return false
+                }
+                try await HubBenchmark.run(seconds: seconds, isEncrypted: arguments[1] == "encrypted")
             case ("proxy-server", 0, 0): try await ProxyBenchmark.serve()
             case ("codec", 0, 0):
                 try CodecBenchmark.run()
