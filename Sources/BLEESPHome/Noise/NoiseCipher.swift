@@ -22,8 +22,8 @@ package struct NoiseCipher: ~Copyable {
         self.number = number
     }
 
-    /// Puts the nonce of the next frame into the scratch. Throws `keyExhausted` after 2⁶⁴ − 1 frames: the last number is
-    /// reserved.
+    /// Puts the nonce of the next frame into the scratch. Throws `keyExhausted` after 2⁶⁴ − 1 frames: the last number
+    /// is reserved.
     private mutating func beginFrame() throws(WireError) {
         guard number < .max else { throw .keyExhausted }
         scratch.removeAll(keepingCapacity: true)
