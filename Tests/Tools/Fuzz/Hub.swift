@@ -87,7 +87,7 @@ private final class HubSession {
 
     init(_ dice: inout Dice, trace: @escaping (() -> String) -> Void) async {
         radio = SimulatedRadio(clock: clock)
-        key = dice.permille(500) ? EncryptionKey(bytes: (0..<32).map { _ in dice.byte() }) : nil
+        key = dice.permille(500) ? (try? EncryptionKey(bytes: (0..<32).map { _ in dice.byte() })) : nil
         self.trace = trace
         _ = await radio.add(Self.definition(Self.goodAddress))
         for address in Self.others {
@@ -273,7 +273,7 @@ private final class HubSession {
 
     private func add(_ dice: inout Dice, isSilent: Bool? = nil) async {
         let isSilent = isSilent ?? dice.permille(100)
-        let other = EncryptionKey(bytes: [UInt8](repeating: 7, count: 32))
+        let other = try? EncryptionKey(bytes: [UInt8](repeating: 7, count: 32))
         let isWrong = dice.permille(80)
         // One with many addresses may end those of its neighbors: it has those that no other host has.
         let host = dice.permille(800) ? 3 : UInt8(3 + dice.below(3))

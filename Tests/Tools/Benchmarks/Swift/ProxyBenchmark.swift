@@ -19,7 +19,7 @@
         @concurrent
         static func run(_ place: Benchmarks.Place, _ kind: Kind, devices: Int) async throws {
             let words = getenv("FAKE").map { String(cString: $0).split(separator: " ") } ?? []
-            guard words.count == 2, let port = UInt16(words[0]), let key = EncryptionKey(String(words[1])) else {
+            guard words.count == 2, let port = UInt16(words[0]), let key = try? EncryptionKey(String(words[1])) else {
                 throw BLEError(.invalidArgument, "FAKE is not a port and a key")
             }
             let backend = ESPHomeCentral.esphome("127.0.0.1", port: port, key: key)

@@ -17,20 +17,28 @@ from pathlib import Path
 
 from measure import Bus, Places, Unavailable, say
 
-# By name: the program, the fake if there is one, the numbers of the short run and the long one, and how many events each
-# of them is.
+# By name: the event, the program, the fake if there is one, the numbers of the short run and the long one, and how many
+# events each of them is.
 PATHS = {
-    "notification": ("Benchmarks scope", "fake-bluez {count} 0", 2000, 12000, 1),
-    "scan": ("Benchmarks scan scope 100", "fake-scan {count} 50000 100", 2000, 12000, 1),
-    "read": ("Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300, 1),
-    "serve": ("Benchmarks serve handler {count} 0", "fake-central {count} 0", 2000, 12000, 1),
-    "request": ("Benchmarks serve reads {count} 0", "fake-central {count} 0 reads", 300, 1300, 1),
-    # An advertisement of one of 100 peripherals, with a backend and with one radio.
-    "backend": ("Benchmarks choice 0 100 {count}", "", 20, 120, 100),
-    "radio": ("Benchmarks choice 1 100 {count}", "", 20, 120, 100),
-    # An advertisement that one of five radios receives, of one of 10 peripherals and of one of 1,000.
-    "radios": ("Benchmarks choice 5 10 {count}", "", 100, 600, 50),
-    "crowd": ("Benchmarks choice 5 1000 {count}", "", 3, 8, 5000),
+    "notification": ("a notified value", "Benchmarks scope", "fake-bluez {count} 0", 2000, 12000, 1),
+    "scan": (
+        "a change of an advertising device", "Benchmarks scan scope 100", "fake-scan {count} 50000 100", 2000, 12000,
+        1),
+    "read": ("a read", "Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300, 1),
+    "serve": (
+        "a value that is notified as a peripheral", "Benchmarks serve handler {count} 0", "fake-central {count} 0",
+        2000, 12000, 1),
+    "request": (
+        "a read that a handler answers", "Benchmarks serve reads {count} 0", "fake-central {count} 0 reads", 300, 1300,
+        1),
+    "backend": (
+        "an advertisement of 100 peripherals, simulated, `Central(backend:)`", "Benchmarks choice 0 100 {count}", "",
+        20, 120, 100),
+    "radio": ("the same, `Central(radios:)` with one radio", "Benchmarks choice 1 100 {count}", "", 20, 120, 100),
+    "radios": (
+        "an advertisement of 10 peripherals that one of five radios receives", "Benchmarks choice 5 10 {count}", "",
+        100, 600, 50),
+    "crowd": ("the same of 1,000 peripherals", "Benchmarks choice 5 1000 {count}", "", 3, 8, 5000),
 }
 # How much a count may grow. It differs a little from run to run, because the grouping of events differs.
 TOLERANCE = 1.1
@@ -68,7 +76,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as work:
         places = Places(options.sources, options.cache, options.swift, Path(work), options.log)
         for name in options.names or PATHS:
-            program, fake, few, many, events = PATHS[name]
+            _, program, fake, few, many, events = PATHS[name]
             counts = [instructions(places, program, fake, count) for count in (few, many)]
             cost = round((counts[1] - counts[0]) / (many - few) / events)
             limit = expected.get(name, 0) * TOLERANCE

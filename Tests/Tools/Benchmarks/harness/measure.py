@@ -208,7 +208,7 @@ class Measuring:
     def run_program(self, row: Row, mode: Mode, program: Program) -> Outcome:
         values = mode.filled(self.quick)
         commands = [
-            self.places.resolve([word.format_map(values) for word in shlex.split(text)])
+            self.places.resolve(shlex.split(text.format_map(values)))
             for text in (program.command, row.fake) if text
         ]
         if None in commands:

@@ -9,8 +9,8 @@ from typing import Any
 from measure import Cell
 from rows import Row
 
-# A record of a row: machine, rounds, perhaps the part of the processors that others used, and cells by mode and program. A cell: runs, complete, perhaps late, and numbers,
-# each of which is its median, least and most.
+# A record of a row: machine, rounds, perhaps the part of the processors that others used, and cells by mode and program.
+# A cell: runs, complete, perhaps late, and numbers, each of which is its median, least and most.
 Record = dict[str, Any]
 
 
