@@ -237,7 +237,8 @@ extension Central {
                 throw error
             }
             link.forgetLoss()
-            let database = try await discoverInTime(id)
+            let (database, changes) = try await discoverInTime(id)
+            link.discovered(database, after: changes)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
             if let lost = link.loss { throw lost }
@@ -300,25 +301,19 @@ extension Central {
         }
     }
 
-    /// Discovers and records the services, with a time limit. Repeats this until they have not changed in the meantime.
-    func discoverInTime(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
-        while true {
-            let (database, changes) = try await within(
-                configuration.connectTimeout, "discovering the services", as: .discover, on: id
-            ) { [weak self] (_) throws(BLEError) in
-                guard let self else { throw .shutDown }
-                return try await self.discover(id)
-            }
-            if Task.isCancelled { throw .cancelled }
-            // They may have changed between the return of the work and this step.
-            guard links[id]?.serviceChanges == changes else { continue }
-            links[id]?.discovered(database)
-            return database
+    /// Discovers the services, with a time limit, and repeats this until they have not changed in the meantime.
+    ///
+    /// - Returns: the services, and after how many changes: there may be another one before the caller records them.
+    func discoverInTime(_ id: Peripheral.ID) async throws(BLEError) -> (GATTDatabase, changes: Int?) {
+        try await within(
+            configuration.connectTimeout, "discovering the services", as: .discover, on: id
+        ) { [weak self] (_) throws(BLEError) in
+            guard let self else { throw .shutDown }
+            return try await self.discover(id)
         }
     }
 
-    /// - Returns: the services, and the number of their changes of which they are.
-    private func discover(_ id: Peripheral.ID) async throws(BLEError) -> (GATTDatabase, Int?) {
+    private func discover(_ id: Peripheral.ID) async throws(BLEError) -> (GATTDatabase, changes: Int?) {
         while true {
             let changes = links[id]?.serviceChanges
             let database = try await backend.discoverServices(id)

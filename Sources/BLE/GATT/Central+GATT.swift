@@ -28,7 +28,9 @@ extension Central {
                 do throws(BLEError) {
                     if Task.isCancelled { throw .cancelled }
                     links[id]?.forgetLoss()
-                    let database = try await discoverInTime(id)
+                    let (database, changes) = try await discoverInTime(id)
+                    if Task.isCancelled { throw .cancelled }
+                    links[id]?.discovered(database, after: changes)
                     links[id]?.publishChangedServices(over: linkRadio(of: id))
                     links[id]?.setRediscovery(nil)
                     return .success(database)

@@ -64,13 +64,8 @@ extension PeripheralHost {
         // Requests may arrive before the stack has answered.
         registrations.serve(definition, as: number)
         do throws(BLEError) {
-            let losses = registrations.losses
             try await backend.register(definition.services, as: number)
-            _ = registrations.servicesBegan(number, after: losses)
-            if registrations.isLost(number) {
-                await backend.unregister(number)
-                renew()
-            }
+            _ = registrations.servicesBegan(number)
             try await publishChannels(of: definition, number)
             if isAdvertised { try await beginAdvertising(parameters, number) }
             try checkRunning()
@@ -147,7 +142,6 @@ extension PeripheralHost {
     private func beginAdvertising(_ parameters: AdvertisingParameters, _ number: Int) async throws(BLEError) {
         if isTracing { trace(parameters) }
         registrations.advertise(parameters, as: number)
-        let losses = registrations.losses
         do throws(BLEError) {
             try await backend.startAdvertising(parameters, as: number)
             try checkRunning()
@@ -158,12 +152,7 @@ extension PeripheralHost {
         }
         yield(.advertisingStarted)
         // It may have ended already.
-        let isWanted = registrations.advertisingBegan(number, after: losses)
-        if !isWanted || registrations.losses != losses { yield(.advertisingEnded(isWanted ? adapter.error : nil)) }
-        if registrations.lostAdvertising(number) != nil {
-            await backend.stopAdvertising(number)
-            renew()
-        }
+        if !registrations.advertisingBegan(number) { yield(.advertisingEnded(nil)) }
     }
 
     func advertisingEnded(_ number: Int, _ error: BLEError?) {
@@ -263,7 +252,6 @@ extension PeripheralHost {
     private func renew(
         _ number: Int, _ event: PeripheralHostEvent, _ isEarly: Bool, _ register: () async throws(BLEError) -> Void
     ) async -> Bool {
-        let losses = registrations.losses
         do throws(BLEError) {
             try await register()
         } catch {
@@ -282,14 +270,9 @@ extension PeripheralHost {
         }
         switch event {
         case .servicesRestored:
-            let isWanted = registrations.servicesBegan(number, after: losses)
-            guard isWanted, registrations.losses == losses else { await backend.unregister(number); return !isWanted }
+            guard registrations.servicesBegan(number) else { await backend.unregister(number); return true }
         default:
-            let isWanted = registrations.advertisingBegan(number, after: losses)
-            guard isWanted, registrations.losses == losses else {
-                await backend.stopAdvertising(number)
-                return !isWanted
-            }
+            guard registrations.advertisingBegan(number) else { await backend.stopAdvertising(number); return true }
         }
         yield(event)
         return true

@@ -163,14 +163,7 @@ extension PeripheralHost {
                 .notSupported, "this system does not tell subscribers apart",
                 remedy: "Send the value to all of them.", attribute: attribute, of: self)
         }
-        if value.count > Self.shortestLimit, case let longest = longestValue(for: central, subscribers),
-            value.count > longest
-        {
-            throw BLEError(
-                .invalidLength, "a value of \(value.count) bytes does not fit a packet of the link",
-                remedy: "Send at most \(longest) bytes, or let the central read the value.", attribute: attribute,
-                of: self)
-        }
+        try checkLength(value, from: attribute, to: central)
         if confirmed {
             let observation = observe(.indicate, attribute, central)
             do throws(BLEError) {
@@ -187,6 +180,16 @@ extension PeripheralHost {
         } else {
             try await transmit(value, from: attribute, to: central)
         }
+    }
+
+    /// Throws `invalidLength` for a value that would be cut on the way to a subscriber, or to one of all.
+    func checkLength(_ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?) throws(BLEError) {
+        guard value.count > Self.shortestLimit, case let subscribers = subscriptions[attribute], !subscribers.isEmpty,
+            case let longest = longestValue(for: central, subscribers), value.count > longest
+        else { return }
+        throw BLEError(
+            .invalidLength, "a value of \(value.count) bytes does not fit a packet of the link",
+            remedy: "Send at most \(longest) bytes, or let the central read the value.", attribute: attribute, of: self)
     }
 
     /// Sends an indication when its turn has come, and waits for its confirmation.

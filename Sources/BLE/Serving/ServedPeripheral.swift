@@ -105,17 +105,9 @@ extension PeripheralHost {
                 remedy: "An attribute has at most \(Self.maximumLength) bytes.", attribute: attribute, of: self)
         }
         if let served = characteristic.servedValue { return try served.set(value) }
-        let former = values[attribute] ?? characteristic.value
-        let turn = keep(value, in: attribute)
-        do throws(BLEError) {
-            try await send(value, from: attribute, to: nil, turn: turn)
-        } catch {
-            // Unless another value has been stored since.
-            if error.code == .invalidLength, self.characteristic(attribute) != nil, values[attribute] == value {
-                values[attribute] = former
-            }
-            throw error
-        }
+        // What is refused is not stored.
+        try checkLength(value, from: attribute, to: nil)
+        try await send(value, from: attribute, to: nil, turn: keep(value, in: attribute))
     }
 
     func send(

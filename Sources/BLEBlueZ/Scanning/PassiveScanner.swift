@@ -59,6 +59,7 @@ actor PassiveScanner: BlueZRole {
 
     /// Starts a passive scan with a filter. An earlier passive scan ends when this one has started.
     func start(_ filter: DiscoveryFilter) async throws(BLEError) {
+        let before = scan
         last += 1
         let root = "/swift_ble/monitor\(last)"
         let monitors = AdvertisementPattern.monitors(for: filter)
@@ -68,11 +69,9 @@ actor PassiveScanner: BlueZRole {
         // bluetoothd calls the monitors before they are active.
         onStack { $0.hold(true) }
         defer { onStack { $0.hold(false) } }
-        // Before it is served: what ends the scan meanwhile ends this one, too.
-        let before = self.scan
-        self.scan = scan
         do throws(BLEError) {
             try await serve(monitors, of: scan)
+            self.scan = scan
             _ = try await stack.call(
                 BlueZ.call(scan.adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
                 during: .discovery)

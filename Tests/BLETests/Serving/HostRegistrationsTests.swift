@@ -24,9 +24,9 @@ final class HostRegistrationsTests {
 
     private func beginServing(_ number: Int) {
         registrations.serve(definition, as: number)
-        #expect(apply { $0.servicesBegan(number, after: $0.losses) })
+        #expect(apply { $0.servicesBegan(number) })
         registrations.advertise(parameters, as: number)
-        #expect(apply { $0.advertisingBegan(number, after: $0.losses) })
+        #expect(apply { $0.advertisingBegan(number) })
     }
 
     @Test func `services that were lost are asked for first, and then their advertising`() {
@@ -39,30 +39,10 @@ final class HostRegistrationsTests {
         // Each loss is told once.
         #expect(!apply { $0.loseAdvertising(1) })
         #expect(!apply { $0.servicesEnded(1) })
-        #expect(apply { $0.servicesBegan(1, after: $0.losses) })
+        #expect(apply { $0.servicesBegan(1) })
         #expect(lost(1) == "advertising")
-        #expect(apply { $0.advertisingBegan(1, after: $0.losses) })
+        #expect(apply { $0.advertisingBegan(1) })
         #expect(lost(1) == "nothing")
-    }
-
-    @Test func `what is lost between the stack's agreement and its record is asked for again`() {
-        registrations.serve(definition, as: 1)
-        registrations.advertise(parameters, as: 1)
-        let losses = registrations.losses
-        #expect(!apply { $0.servicesEnded(1) })
-        #expect(!apply { $0.loseAdvertising(1) })
-        #expect(!registrations.isLost(1))
-        #expect(apply { $0.servicesBegan(1, after: losses) })
-        #expect(lost(1) == "services")
-        #expect(registrations.isLost(1))
-        // The stack agrees again, and loses it again in the same way.
-        let later = registrations.losses
-        #expect(!apply { $0.servicesEnded(1) })
-        #expect(apply { $0.servicesBegan(1, after: later) })
-        #expect(lost(1) == "services")
-        #expect(apply { $0.servicesBegan(1, after: $0.losses) })
-        #expect(apply { $0.advertisingBegan(1, after: later) })
-        #expect(lost(1) == "advertising")
     }
 
     @Test func `what the stack has never had is not asked for again`() {
@@ -74,14 +54,14 @@ final class HostRegistrationsTests {
         let end = registrations.advertisingEnded(1, isLoss: true)
         #expect(end?.isOver == true)
         #expect(end?.wasActive == false)
-        #expect(!apply { $0.advertisingBegan(1, after: $0.losses) })
+        #expect(!apply { $0.advertisingBegan(1) })
     }
 
     @Test func `advertising whose time is over ends the call that only advertises, and serving goes on`() async throws {
         beginServing(1)
         let server = registrations.user(of: 1)
         registrations.advertise(parameters, as: 2)
-        #expect(apply { $0.advertisingBegan(2, after: $0.losses) })
+        #expect(apply { $0.advertisingBegan(2) })
         let advertiser = registrations.user(of: 2)
         let end = registrations.advertisingEnded(2, isLoss: false)
         #expect(end?.isOver == true)
@@ -98,8 +78,8 @@ final class HostRegistrationsTests {
         beginServing(2)
         #expect(apply { $0.remove(1) })
         #expect(!apply { $0.remove(1) })
-        #expect(!apply { $0.servicesBegan(1, after: $0.losses) })
-        #expect(!apply { $0.advertisingBegan(1, after: $0.losses) })
+        #expect(!apply { $0.servicesBegan(1) })
+        #expect(!apply { $0.advertisingBegan(1) })
         #expect(registrations.numbers == [2])
         #expect(registrations.definitions.count == 1)
         // Advertising that could not be started leaves its definition, and nothing without one.

@@ -31,9 +31,6 @@ struct HostRegistrations {
     }
 
     private var registrations: [Int: Registration] = [:]
-    /// How often the stack has lost something. What it agrees to is lost, too, if that happens before the host has
-    /// recorded the agreement.
-    private(set) var losses = 0
 
     /// The numbers, in the order in which they were begun.
     var numbers: [Int] { registrations.keys.sorted() }
@@ -78,30 +75,19 @@ struct HostRegistrations {
     // MARK: Services
 
     /// Records that the stack serves the services. Returns false if they are no longer wanted.
-    ///
-    /// - Parameter losses: ``losses`` when the stack was asked. If there were more since, the services are lost.
-    mutating func servicesBegan(_ number: Int, after losses: Int) -> Bool {
+    mutating func servicesBegan(_ number: Int) -> Bool {
         guard registrations[number]?.definition != nil else { return false }
-        registrations[number]?.services = losses == self.losses ? .active : .lost
+        registrations[number]?.services = .active
         return true
     }
 
     /// Records that the stack no longer serves the services. Returns whether it did.
     mutating func servicesEnded(_ number: Int) -> Bool {
-        losses += 1
         guard let registration = registrations[number], registration.definition != nil,
             registration.services == .active
         else { return false }
         registrations[number]?.services = .lost
         return true
-    }
-
-    /// Whether the stack has lost the services or the advertising of a number.
-    func isLost(_ number: Int) -> Bool {
-        registrations[number].map { registration in
-            registration.definition != nil && registration.services == .lost
-                || registration.parameters != nil && registration.advertising == .lost
-        } ?? false
     }
 
     /// The definition whose services the stack has lost.
@@ -113,11 +99,9 @@ struct HostRegistrations {
     // MARK: Advertising
 
     /// Records that the stack advertises. Returns false if the advertising has ended already, or is no longer wanted.
-    ///
-    /// - Parameter losses: as of ``servicesBegan(_:after:)``.
-    mutating func advertisingBegan(_ number: Int, after losses: Int) -> Bool {
+    mutating func advertisingBegan(_ number: Int) -> Bool {
         guard registrations[number]?.parameters != nil else { return false }
-        registrations[number]?.advertising = losses == self.losses ? .active : .lost
+        registrations[number]?.advertising = .active
         return true
     }
 
@@ -135,7 +119,6 @@ struct HostRegistrations {
 
     /// Records that the stack has lost everything that it advertised. Returns whether this was on the air.
     mutating func loseAdvertising(_ number: Int) -> Bool {
-        losses += 1
         guard let registration = registrations[number], registration.parameters != nil,
             registration.advertising == .active
         else { return false }
