@@ -78,26 +78,6 @@ struct ProxyBondTests {
         other.close()
     }
 
-    @Test func `a bond is the proxy's own only if the system behind it reports bonds`() async throws {
-        let (here, there) = try StreamSocket.pair()
-        let firmware = RawProxy(there, features: [.connections, .rawAdvertisements, .pairing], isFirmware: true)
-        let backend = ESPHomeCentral(name: "raw", key: nil) { (_) throws(LoopError) in here }
-        let central = try await Central(backend: backend, configuration: .quiet())
-        let server = ProxyServer(central, .init(name: "hub", address: "AA:BB:CC:DD:EE:FF", key: nil))
-        let client = try await RawClient(server)
-        // Firmware says the same of a bond that another client has made.
-        try await pair(client, server)
-        let unpair = ProxyMessage.request(.unpair, address: address, addressType: 1)
-        client.send(unpair)
-        let refused = ProxyMessage.unpaired(address: address, isUnpaired: false, error: -1)
-        try await client.until { $0 == refused }
-        #expect(!firmware.received.value.contains { if case .request(.unpair, _, _) = $0 { true } else { false } })
-        await server.close()
-        await central.shutDown()
-        client.close()
-        firmware.close()
-    }
-
     @Test func `a proxy that is closed waits for the bond that it removes, also without a link`() async throws {
         let peer = try await ProxiedPeer(key: nil)
         let client = try await RawClient(peer.server)
