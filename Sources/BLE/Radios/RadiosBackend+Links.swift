@@ -182,8 +182,8 @@ extension RadiosBackend {
         max(attemptLimit, (path.interval ?? .zero) * 2)
     }
 
-    /// Connects with a radio, on which the attempt has begun. Returns whether there is a link: false if the time is over
-    /// that it has.
+    /// Connects with a radio, on which the attempt has begun. Returns whether there is a link: false if the time is
+    /// over that it has.
     private func connect(
         _ id: Peripheral.ID, over path: RadioChoice.Path, _ number: Int, isLast: Bool
     ) async throws(BLEError) -> Bool {

@@ -12,7 +12,7 @@ public struct FoundProxy: Hashable, Sendable {
     public let friendlyName: String?
     /// The name of its machine, such as `attic.local`.
     public let host: String
-    /// Its address, as numbers. One that is valid on one link only has the number of its interface, such as `fe80::1%2`.
+    /// Its address, as numbers. One that is valid on one link only has the number of the interface: `fe80::1%2`.
     public let address: String
     /// The port of its native API.
     public let port: UInt16
