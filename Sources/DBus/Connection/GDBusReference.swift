@@ -23,19 +23,24 @@ package final class GDBusReference: @unchecked Sendable {
         _ address: String, until outcome: BusOutcome<GDBusReference>
     ) async throws(DBusError) -> GDBusReference {
         let cancellable = Cancellable()
-        SystemThread.start("connect") {
+        // There, because GDBus reports the end of the connection in the context in which it was made, and retains it
+        // until then.
+        GLib.perform {
             let flags =
                 G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
                 | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
-            var error: UnsafeMutablePointer<GError>?
-            if let connection = g_dbus_connection_new_for_address_sync(
-                address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer, &error)
-            {
-                g_dbus_connection_set_exit_on_close(connection, 0)
-                outcome.deliver(.success(GDBusReference(owning: connection)))
-            } else {
-                outcome.deliver(.failure(DBusError(taking: error)))
-            }
+            g_dbus_connection_new_for_address(
+                address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
+                { _, result, outcome in
+                    let outcome = Unmanaged<BusOutcome<GDBusReference>>.fromOpaque(outcome!).takeRetainedValue()
+                    var error: UnsafeMutablePointer<GError>?
+                    if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
+                        g_dbus_connection_set_exit_on_close(connection, 0)
+                        outcome.deliver(.success(GDBusReference(owning: connection)))
+                    } else {
+                        outcome.deliver(.failure(DBusError(taking: error)))
+                    }
+                }, Unmanaged.passRetained(outcome).toOpaque())
         }
         do throws(DBusError) {
             return try await outcome.wait()
