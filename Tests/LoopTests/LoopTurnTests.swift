@@ -212,6 +212,7 @@ import Testing
                         // Each may be the next deadline, or not.
                         try await loop.clock.sleep(for: .microseconds(50 * ((step * 7 + number) % 20)))
                         later.cancel()
+                        _ = await later.result
                     }
                 }
             }
