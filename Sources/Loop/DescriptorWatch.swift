@@ -23,8 +23,10 @@ package final class DescriptorWatch: @unchecked Sendable {
     private var watched: Readiness?
     /// Ends a pause.
     private var timer: LoopTimer?
-    /// Whether to be called in the loop's next turn in any case.
-    private var isDue = false
+    /// The turn of the loop in which it is called in any case.
+    private var dueTurn: UInt64?
+    /// Whether the system cannot wait for the descriptor: it is no socket, pipe or device.
+    private var isUnwatchable = false
     /// The loop does not retain the watch, which therefore retains itself until it is cancelled.
     private var retained: DescriptorWatch?
 
@@ -50,12 +52,15 @@ package final class DescriptorWatch: @unchecked Sendable {
     private func update() {
         loop.checkIsolated()
         let wanted = timer == nil && descriptor != nil ? readiness : nil
-        guard wanted != watched, let descriptor else { return }
-        if loop.core.watch(descriptor.rawValue, for: wanted, insteadOf: watched, self) {
-            watched = wanted
-        } else {
-            // The system is short of memory for a while.
-            pause(for: .milliseconds(100))
+        guard wanted != watched, let descriptor, !isUnwatchable else { return }
+        switch loop.core.watch(descriptor.rawValue, for: wanted, insteadOf: watched, self) {
+        case .done: watched = wanted
+        // The system is short of memory for a while.
+        case .failed: pause(for: .milliseconds(100))
+        case .refused:
+            // Its user finds the error when it uses the descriptor.
+            isUnwatchable = true
+            runAgain()
         }
     }
 
@@ -63,10 +68,11 @@ package final class DescriptorWatch: @unchecked Sendable {
     /// same turn.
     func run(_ ready: Readiness) {
         guard let onReady else { return }
+        let isDue = dueTurn == loop.core.turnNumber
+        if isDue { dueTurn = nil }
         let ready = watched.map { ready.intersection($0.union(.end)) } ?? []
         guard !ready.isEmpty || isDue else { return }
-        isDue = false
-        onReady(self, ready)
+        onReady(self, isUnwatchable ? .end : ready)
         // The work that the function has started runs immediately, without another turn of the loop.
         loop.runPending()
     }
@@ -75,8 +81,9 @@ package final class DescriptorWatch: @unchecked Sendable {
     /// empty set then.
     package func runAgain() {
         loop.checkIsolated()
-        guard !isDue, descriptor != nil else { return }
-        isDue = true
+        let next = loop.core.turnNumber &+ 1
+        guard dueTurn != next, descriptor != nil else { return }
+        dueTurn = next
         loop.core.runAgain(self)
     }
 

@@ -41,6 +41,7 @@ final class LoopCore: @unchecked Sendable {
     private var hasNewDeadline = true
     /// The watches to call in the next turn in any case.
     private var due: [DescriptorWatch] = []
+    private(set) var turnNumber: UInt64 = 0
     /// The watches that were cancelled since the thread last waited, which may have found them ready.
     private var cancelled: [DescriptorWatch] = []
 
@@ -92,6 +93,8 @@ final class LoopCore: @unchecked Sendable {
         isAsleep.store(false, ordering: .relaxed)
         // Work that was enqueued before something has arrived runs before it.
         runQueue()
+        // What is due from here on is due in the next turn.
+        turnNumber &+= 1
         let again = due
         if !again.isEmpty { due.removeAll(keepingCapacity: true) }
         let isExpired = polling.report(count) { watch, ready in
@@ -133,11 +136,11 @@ final class LoopCore: @unchecked Sendable {
 
     // MARK: Descriptors
 
-    /// Watches a descriptor for something instead of what it was watched for. Returns false if there is no memory.
+    /// Watches a descriptor for something instead of what it was watched for.
     func watch(
         _ descriptor: Int32, for new: DescriptorWatch.Readiness?, insteadOf old: DescriptorWatch.Readiness?,
         _ watch: DescriptorWatch
-    ) -> Bool {
+    ) -> WatchResult {
         guard let polling = polling.load() else { preconditionFailure("the loop has no descriptors") }
         return polling.watch(descriptor, for: new, insteadOf: old, Unmanaged.passUnretained(watch).toOpaque())
     }
@@ -205,7 +208,10 @@ final class LoopCore: @unchecked Sendable {
         guard wasEmpty else { return }
         hasWork.store(true, ordering: .sequentiallyConsistent)
         // Only a thread that waits takes a system call to find it.
-        if isAsleep.load(ordering: .sequentiallyConsistent), isAsleep.exchange(false, ordering: .relaxed) { wake() }
+        if isAsleep.load(ordering: .sequentiallyConsistent), isAsleep.exchange(false, ordering: .acquiringAndReleasing)
+        {
+            wake()
+        }
     }
 
     /// The maximum number of batches to run before the loop looks at its descriptors again.

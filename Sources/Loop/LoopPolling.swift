@@ -9,6 +9,15 @@ internal import CLoop
     internal import Synchronization
 #endif
 
+/// What the system says to a descriptor that is to be watched.
+enum WatchResult {
+    case done
+    /// There is no memory now.
+    case failed
+    /// It cannot be waited for.
+    case refused
+}
+
 #if os(Linux)
     /// What the thread of an event loop waits with: epoll, with an event and a timer of the kernel.
     ///
@@ -47,15 +56,20 @@ internal import CLoop
             ble_timer_set(timer.rawValue, Int(clamping: seconds), Int(attoseconds / 1_000_000_000))
         }
 
-        /// Watches a descriptor for something instead of what it was watched for. Returns false if there is no memory.
+        /// Watches a descriptor for something instead of what it was watched for.
         func watch(
             _ descriptor: Int32, for new: DescriptorWatch.Readiness?, insteadOf old: DescriptorWatch.Readiness?,
             _ watch: UnsafeMutableRawPointer
-        ) -> Bool {
+        ) -> WatchResult {
             let operation = new == nil ? EPOLL_CTL_DEL : old == nil ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
             let result = ble_poll_control(poll.rawValue, operation, descriptor, new?.rawValue ?? 0, watch)
-            precondition(result == 0 || result == ENOMEM || result == ENOSPC, "not watched: \(result)")
-            return result == 0
+            switch result {
+            case 0: return .done
+            case ENOMEM, ENOSPC: return .failed
+            // A file or a directory, or another epoll.
+            case EPERM, ELOOP, EINVAL: return .refused
+            default: preconditionFailure("not watched: \(result)")
+            }
         }
 
         /// Waits until something is ready, or only looks. Returns for how many descriptors ``report(_:_:)`` has
@@ -116,7 +130,7 @@ internal import CLoop
         func watch(
             _ descriptor: Int32, for new: DescriptorWatch.Readiness?, insteadOf old: DescriptorWatch.Readiness?,
             _ watch: UnsafeMutableRawPointer
-        ) -> Bool {
+        ) -> WatchResult {
             if old != nil, let index = watches.firstIndex(of: watch) {
                 watches.remove(at: index)
                 polled.remove(at: index)
@@ -125,7 +139,7 @@ internal import CLoop
                 watches.append(watch)
                 polled.append(pollfd(fd: descriptor, events: Int16(new.rawValue), revents: 0))
             }
-            return true
+            return .done
         }
 
         func wait(_ isBlocking: Bool) -> Int {

@@ -159,6 +159,37 @@ import Testing
         #expect(seen.value == [0, 0, 0])
     }
 
+    @Test func `a watch that is always ready, and asks to be called again, does not multiply`() async throws {
+        let (watches, counts) = (Watches(), SharedValue([0, 0]))
+        try await onLoop {
+            let (one, other) = try StreamSocket.pair()
+            watches.all = [
+                DescriptorWatch(one, on: loop, for: .writing) { watch, _ in
+                    counts.change { $0[0] += 1 }
+                    watch.runAgain()
+                },
+                DescriptorWatch(other, on: loop, for: .writing) { _, _ in counts.change { $0[1] += 1 } },
+            ]
+        }
+        try await counts.until { $0[1] >= 50 }
+        try await onLoop { watches.cancel() }
+        #expect(counts.value[0] <= 2 * counts.value[1] + 2)
+    }
+
+    @Test func `what the system cannot wait for is reported as ended, once`() async throws {
+        let (watches, seen) = (Watches(), SharedValue<[UInt32]>([]))
+        try await onLoop {
+            let null = FileDescriptor(owning: open("/dev/null", O_RDONLY | O_CLOEXEC))
+            watches.all = [
+                DescriptorWatch(null, on: loop, for: .reading) { _, ready in seen.change { $0.append(ready.rawValue) } }
+            ]
+        }
+        try await seen.until { !$0.isEmpty }
+        for _ in 0..<5 { try await onLoop {} }
+        #expect(seen.value == [DescriptorWatch.Readiness.end.rawValue])
+        try await onLoop { watches.cancel() }
+    }
+
     @Test func `a second watch of a paused one's descriptor is possible, and of a closed socket the end is reported`()
         async throws
     {

@@ -34,13 +34,14 @@ final class BusSocket: BusCarrier {
     /// Connects to the bus at an address.
     static func connect(_ address: String, until outcome: BusOutcome<BusSocket>) async throws(DBusError) -> BusSocket {
         let cancellable = Cancellable()
-        SystemThread.start("connect") {
+        let isStarted = SystemThread.start("connect") {
             do throws(DBusError) {
                 outcome.deliver(.success(try BusSocket(address, cancellable)))
             } catch {
                 outcome.deliver(.failure(error))
             }
         }
+        guard isStarted else { throw DBusError(.unreachable, message: "there is no thread to connect with") }
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {
