@@ -13,8 +13,17 @@
 
             static let accepted: [UInt8] = [0x20, 3, 0, 0, 0]
 
-            /// Reads a packet: its first byte, and what follows the length. Nil at the end.
+            /// Reads a packet: its first byte, and what follows the length. Nil at the end. Pings are answered: on a busy
+            /// machine, a test may take longer than a connection without answers lasts.
             func read() -> (type: UInt8, body: [UInt8])? {
+                while let packet = readPacket() {
+                    guard packet.type == 0xC0 else { return packet }
+                    write([0xD0, 0])
+                }
+                return nil
+            }
+
+            private func readPacket() -> (type: UInt8, body: [UInt8])? {
                 guard let type = read(1)?[0] else { return nil }
                 var (length, shift) = (0, 0)
                 while let byte = read(1)?[0] {
@@ -78,12 +87,13 @@
                         close(client)
                     }
                 }
+                close(listener)
             }
         }
 
         deinit {
+            // The thread closes it: until it has noticed, the number must not become that of another socket.
             shutdown(listener, Int32(SHUT_RDWR))
-            close(listener)
             unlink(path)
         }
 

@@ -15,9 +15,6 @@ import Synchronization
 /// signal of another kind does not: a terminal that closes sends several signals, and systemd sends two kinds at once.
 /// A signal that was ignored when the program started, for example by `nohup`, stays ignored.
 package final class SignalWatch {
-    /// How long the work may take to end, in seconds.
-    private static let grace = 30.0
-
     private final class Received: Sendable {
         struct State {
             var number: Int32?
@@ -34,13 +31,18 @@ package final class SignalWatch {
     /// Watches from now on. Until Dispatch has registered a source, its signal ends the process. If it was ignored
     /// until then, it could be lost.
     ///
-    /// - Parameter isHandled: called at each signal. If it returns true, the signal counts as if it had not arrived.
+    /// - Parameters:
+    ///   - grace: how long the work may take to end, in seconds.
+    ///   - isHandled: called at each signal. If it returns true, the signal counts as if it had not arrived.
     package init(
-        _ signals: Set<ProgramSignal>, unless isHandled: @escaping @Sendable (ProgramSignal) -> Bool = { _ in false }
+        _ signals: Set<ProgramSignal>, grace: Double = 30,
+        unless isHandled: @escaping @Sendable (ProgramSignal) -> Bool = { _ in false }
     ) async {
         for signal in signals {
             let (id, received) = (ObjectIdentifier(received), received)
-            await Self.add(id, signal.number) { if !isHandled(signal) { Self.receive(signal.number, received) } }
+            await Self.add(id, signal.number) {
+                if !isHandled(signal) { Self.receive(signal.number, received, grace) }
+            }
         }
     }
 
@@ -110,7 +112,7 @@ package final class SignalWatch {
         return handler.map { unsafeBitCast($0, to: Int.self) } == 1
     }
 
-    private static func receive(_ number: Int32, _ received: Received) {
+    private static func receive(_ number: Int32, _ received: Received, _ grace: Double) {
         let (earlier, interrupted) = received.state.withLock { state in
             defer { state.number = state.number ?? number }
             return (state.number, state.interrupted)

@@ -30,7 +30,14 @@ public func untilSignal(
     _ signals: Set<ProgramSignal> = [.interrupt, .terminate],
     _ body: @escaping @concurrent @Sendable () async throws -> Void
 ) async throws -> ProgramSignal? {
-    let watch = await SignalWatch(signals)
+    try await untilSignal(signals, grace: 30, body)
+}
+
+/// - Parameter grace: how long `body` may take to end after a signal, in seconds.
+package func untilSignal(
+    _ signals: Set<ProgramSignal>, grace: Double, _ body: @escaping @concurrent @Sendable () async throws -> Void
+) async throws -> ProgramSignal? {
+    let watch = await SignalWatch(signals, grace: grace)
     let task = Task { try await body() }
     watch.interrupt { task.cancel() }
     let result = await withTaskCancellationHandler {

@@ -103,27 +103,47 @@ extension RadiosBackend {
 
     // MARK: Adapters
 
+    /// The adapters of all radios. One that cannot be asked does not stand in the way of the others.
     package func adapters() async throws(BLEError) -> [Adapter] {
         var all: [String: Adapter] = [:]
+        var failure: BLEError?
         for member in members where member.state != nil {
-            for adapter in try await member.backend.adapters() where all[adapter.id]?.isInUse != true {
-                all[adapter.id] = adapter
+            do throws(BLEError) {
+                for adapter in try await member.backend.adapters() where all[adapter.id]?.isInUse != true {
+                    all[adapter.id] = adapter
+                }
+            } catch {
+                failure = failure ?? error
             }
         }
+        if all.isEmpty, let failure { throw failure }
         return all.values.sorted { ($0.id.utf8.count, $0.id) < ($1.id.utf8.count, $1.id) }
     }
 
     package func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
-        if !isPowered { await endRestarts(of: adapter) }
-        try await onAdapter(adapter) { (backend, id) throws(BLEError) in
-            try await backend.setPowered(isPowered, adapter: id)
+        repeat {
+            if !isPowered { await endRestarts(of: adapter) }
+            try await onAdapter(adapter) { (backend, id) throws(BLEError) in
+                try await backend.setPowered(isPowered, adapter: id)
+            }
+            if isPowered { return }
+            // A restart may have begun while the radios were asked for the adapter. None begins with one that is off.
+        } while await restarting(adapter).isEmpty == false
+    }
+
+    /// The radios that a restart may have powered off, of an adapter or of all.
+    private func restarting(_ adapter: String?) async -> [Int] {
+        var radios = members.indices.filter { members[$0].isRestarting }
+        guard let adapter else { return radios }
+        for radio in radios {
+            if await !uses(adapter, radio) { radios.removeAll { $0 == radio } }
         }
+        return radios
     }
 
     /// Gives up to power radios on that a restart has powered off: the program wants them off.
     private func endRestarts(of adapter: String?) async {
-        for radio in members.indices where members[radio].isRestarting {
-            if let adapter { guard await uses(adapter, radio), members[radio].isRestarting else { continue } }
+        for radio in await restarting(adapter) where members[radio].isRestarting {
             setRestarting(false, radio)
             // The call of the restart powers it on, and must have returned before.
             members[radio].recovery?.cancel()

@@ -36,10 +36,12 @@ actor BlueZAgent: BlueZRole {
     /// The registration with the current bluetoothd.
     private var registration: Task<Void, Never>?
     private var problem: DBusError?
-    /// The unanswered prompts, by token, each with the agent that bluetoothd has asked.
-    private var prompts: [Int: (asked: ObjectIdentifier, task: Task<PairingAnswer, Never>)] = [:]
+    /// The unanswered prompts, by token, each with the agent that bluetoothd has asked, and with the program's answer
+    /// once it has been asked.
+    private var prompts: [Int: (asked: ObjectIdentifier, task: Task<PairingAnswer, Never>?)] = [:]
     private var lastToken = 0
-    private var lastPrompted: (id: DeviceID, asked: ObjectIdentifier)?
+    /// The devices of the last prompts, by the agent that bluetoothd has asked.
+    private var lastPrompted: [ObjectIdentifier: DeviceID] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
@@ -102,7 +104,7 @@ actor BlueZAgent: BlueZRole {
     private func lost() {
         registration?.cancel()
         registration = nil
-        for prompt in prompts.values { prompt.task.cancel() }
+        for prompt in prompts.values { prompt.task?.cancel() }
         prompts = [:]
     }
 
@@ -171,15 +173,20 @@ actor BlueZAgent: BlueZRole {
     private func answer(
         _ prompt: PairingPrompt, _ path: String, asked: ObjectIdentifier
     ) async -> Result<MethodReply, DBusError> {
-        // The prompt may arrive before the signal that adds the device.
-        if objects.devices[path] == nil { try? await stack.fence() }
-        guard let id = id(ofDevice: path) else { return .failure(Self.rejected) }
-        logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])
         lastToken += 1
         let token = lastToken
+        prompts[token] = (asked, nil)
+        // The prompt may arrive before the signal that adds the device.
+        if objects.devices[path] == nil { try? await stack.fence() }
+        // It may have been cancelled meanwhile.
+        guard prompts[token] != nil, let id = id(ofDevice: path) else {
+            prompts[token] = nil
+            return .failure(Self.rejected)
+        }
+        logger.debug("bluetoothd asks", metadata: ["peripheral": "\(id)", "prompt": "\(prompt.name)"])
         let task = Task { [pairing] in await pairing.answer(id, prompt) }
         prompts[token] = (asked, task)
-        lastPrompted = (id, asked)
+        lastPrompted[asked] = id
         let answer = await task.value
         let isVoid = prompts.removeValue(forKey: token) == nil
         switch answer {
@@ -195,10 +202,10 @@ actor BlueZAgent: BlueZRole {
     /// Cancels the open prompts of an agent, which bluetoothd no longer needs answered or shown.
     private func cancelPrompts(of asked: ObjectIdentifier) async {
         for (token, prompt) in prompts where prompt.asked == asked {
-            prompt.task.cancel()
+            prompt.task?.cancel()
             prompts[token] = nil
         }
-        if let lastPrompted, lastPrompted.asked == asked { await report(.ended(lastPrompted.id)) }
+        if let id = lastPrompted.removeValue(forKey: asked) { await report(.ended(id)) }
     }
 
     private static func prompt(_ call: IncomingCall) -> PairingPrompt? {

@@ -183,6 +183,7 @@ import Testing
         await clock.run(for: .seconds(182))
         #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
         faults.change { $0.isLost = true }
+        #expect(try await central.adapters().map(\.id) == ["hci0", "hci1"])
         try await central.setPowered(false, adapter: "hci0")
         #expect(await central.radios.map(\.state) == [.poweredOff, .poweredOff])
         scan.cancel()

@@ -15,10 +15,15 @@ import Testing
 @Suite(.hangLimit, .serialized) struct UntilSignalTests {
     private struct Stop: Error {}
 
+    /// The process, which is that of all tests, does not exit when it is too busy to end `body` in time.
+    private func untilTerminated(
+        _ body: @escaping @concurrent @Sendable () async throws -> Void
+    ) async throws -> ProgramSignal? { try await untilSignal([.terminate], grace: 86_400, body) }
+
     @Test func `a signal ends the work, its links, and what it serves`() async throws {
         let radio = SimulatedRadio()
         let strap = await radio.add(.heartRateStrap())
-        let signal = try await untilSignal([.terminate]) {
+        let signal = try await untilTerminated {
             try await withBluetooth(
                 centralBackend: .simulated(radio), hostBackend: .simulated(radio), central: .quiet(), host: .quiet()
             ) { central, host in
@@ -33,13 +38,13 @@ import Testing
     }
 
     @Test func `work that ends by itself, fails or is cancelled has no signal`() async throws {
-        #expect(try await untilSignal([.terminate]) {} == nil)
-        await #expect(throws: Stop.self) { try await untilSignal([.terminate]) { throw Stop() } }
+        #expect(try await untilTerminated {} == nil)
+        await #expect(throws: Stop.self) { try await untilTerminated { throw Stop() } }
         await #expect(throws: CancellationError.self) {
-            try await untilSignal([.terminate]) { throw CancellationError() }
+            try await untilTerminated { throw CancellationError() }
         }
         let work = Task {
-            try await untilSignal([.terminate]) { try await ContinuousClock().sleep(for: .seconds(86_400)) }
+            try await untilTerminated { try await ContinuousClock().sleep(for: .seconds(86_400)) }
         }
         work.cancel()
         await #expect(throws: CancellationError.self) { try await work.value }
@@ -47,9 +52,9 @@ import Testing
     }
 
     @Test func `of two watches, each learns of a signal, and one goes on when the other has ended`() async throws {
-        let signal = try await untilSignal([.terminate]) {
-            #expect(try await untilSignal([.terminate]) {} == nil)
-            let inner = try await untilSignal([.terminate]) {
+        let signal = try await untilTerminated {
+            #expect(try await untilTerminated {} == nil)
+            let inner = try await untilTerminated {
                 #expect(kill(getpid(), SIGTERM) == 0)
                 try await ContinuousClock().sleep(for: .seconds(86_400))
             }
@@ -60,7 +65,7 @@ import Testing
 
     @Test func `an error that is no cancellation is thrown after a signal, too`() async throws {
         await #expect(throws: Stop.self) {
-            try await untilSignal([.terminate]) {
+            try await untilTerminated {
                 #expect(kill(getpid(), SIGTERM) == 0)
                 try? await ContinuousClock().sleep(for: .seconds(86_400))
                 throw Stop()

@@ -63,7 +63,8 @@ async def check(client: SMPClient, request):  # type: ignore[no-untyped-def]
 async def main(name: str, length: int) -> None:
     image, digest = make_image(length)
     transport = SMPBLETransport()
-    client = SMPClient(transport, name)
+    # A busy machine takes longer than the 2.5 s for which smpclient waits for an answer.
+    client = SMPClient(transport, name, timeout_s=60)
     await connect(client, transport)
     assert (await check(client, EchoWrite(d='hällo'))).r == 'hällo'
     parameters = await check(client, MCUMgrParametersRead())
