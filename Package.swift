@@ -203,8 +203,8 @@ if withBlueZ {
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A session on an MQTT broker.
         .module("MQTT", ["BLE", "CGLib", "Loop", "Waiting", .log, .mosquitto]),
-        // A central's radio as a Bluetooth proxy of ESPHome.
-        .module("BLEProxy", ["BLE", "BLEESPHome", "DBus", "Loop", "Waiting", .log]),
+        // A central's radio as a Bluetooth proxy of ESPHome, and of a Matter server.
+        .module("BLEProxy", ["BLE", "BLEDefinitions", "BLEESPHome", "DBus", "Loop", "Waiting", .crypto, .log]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd's bus interface over a simulated radio, for programs in any language.
@@ -257,8 +257,9 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles", "BLEProxy",
-                "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Loop", "Waiting", .log,
+                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles",
+                "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Loop",
+                "Waiting", .log,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(

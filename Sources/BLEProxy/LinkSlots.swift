@@ -14,6 +14,9 @@ struct ProxyHold: Equatable {
 /// the shares of the others leave. A client that is alone leaves one slot for the next. No link is ended for the sake
 /// of another client.
 struct LinkSlots {
+    /// The number of the Matter server among the clients, whose numbers begin at 1. It has asked while it has links.
+    static let matter = 0
+
     private let limit: Int
     /// Whether several clients may be connected.
     private let isShared: Bool
@@ -71,6 +74,9 @@ struct LinkSlots {
         counts[client] = nil
         return holds.filter { $0.value.client == client }.map(\.key)
     }
+
+    /// Forgets a client that holds nothing.
+    mutating func leaveIfIdle(_ client: Int) { if counts[client] == 0 { counts[client] = nil } }
 
     /// What a client is told: the limit is that of this client, as things stand.
     func slots(of client: Int) -> ProxySlots {

@@ -102,4 +102,19 @@ struct LinkSlotsTests {
             }
         }
     }
+
+    @Test func `a Matter server has a share while it has links, and not afterward`() throws {
+        var slots = LinkSlots(limit: 4, isShared: true)
+        slots.ask(1)
+        #expect(slots.share == 3)
+        let hold = try #require(slots.take(7, for: LinkSlots.matter))
+        #expect(slots.take(7, for: 1) == nil)
+        #expect(slots.share == 2)
+        slots.leaveIfIdle(LinkSlots.matter)
+        #expect(slots.share == 2)
+        #expect(slots.release(7, hold))
+        slots.leaveIfIdle(LinkSlots.matter)
+        #expect(slots.share == 3)
+        #expect(slots.take(7, for: 1) != nil)
+    }
 }
