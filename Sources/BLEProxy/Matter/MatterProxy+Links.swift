@@ -45,12 +45,13 @@ extension MatterProxy {
 
     /// Makes a link, and follows it to its end.
     private func follow(_ link: MatterLink, _ number: UInt16, _ timeout: Duration, _ connection: Int) async {
-        let device = link.peripheral.id
+        let peripheral = link.peripheral
+        let device = peripheral.id
         var hold: ProxyHold?
         let error: BLEError
         if let clients { hold = await clients.takeLink(device) }
         if clients == nil || hold != nil {
-            error = await link.peripheral.followLink(timeout: timeout) { await linkBegan(link, number, connection) }
+            error = await peripheral.followLink(timeout: timeout) { await linkBegan(peripheral, number, connection) }
             await link.end()
             observers.yield(.linkDisconnected(device))
         } else {
@@ -63,10 +64,10 @@ extension MatterProxy {
         send(session?.linkEnded(number, error, reason: link.endReason) ?? [])
     }
 
-    private func linkBegan(_ link: MatterLink, _ number: UInt16, _ connection: Int) async {
-        let mtu = (try? await link.peripheral.attMTU()) ?? 23
+    private func linkBegan(_ peripheral: Peripheral, _ number: UInt16, _ connection: Int) async {
+        let mtu = (try? await peripheral.attMTU()) ?? 23
         guard connection == self.number, !Task.isCancelled else { return }
-        observers.yield(.linkConnected(link.peripheral.id))
+        observers.yield(.linkConnected(peripheral.id))
         send(session?.linkBegan(number, mtu: mtu) ?? [])
     }
 
