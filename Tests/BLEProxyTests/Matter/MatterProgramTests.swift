@@ -1,3 +1,4 @@
+import BLE
 import BLEFakeBlueZ
 import BLETestSupport
 import BlueZTestSupport

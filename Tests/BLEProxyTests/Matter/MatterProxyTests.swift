@@ -283,7 +283,7 @@ struct MatterProxyTests {
         let refused = try await server.command("connect", ["address": .string(world.devices[0].address.rawValue)])
         #expect(refused == ["error": "connection_failed"])
         // The other device is free.
-        #expect(try await world.connect(1, server) == 3)
+        #expect(try await world.connect(server, device: 1) == 3)
         client.close()
         try await world.end()
         await proxy.close()

@@ -68,7 +68,7 @@ struct MatterWorld: Sendable {
     }
 
     /// Finds a device, makes a link, and returns its number.
-    func connect(_ device: Int = 0, _ server: RawMatterServer) async throws -> Int {
+    func connect(_ server: RawMatterServer, device: Int = 0) async throws -> Int {
         let address = devices[device].address
         if !RawMatterServer.events("device_discovered", server.state.value).contains(where: {
             $0["address"] == .string(address.rawValue)
