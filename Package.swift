@@ -243,6 +243,10 @@ if withBlueZ {
             dependencies: ["Monitor", "BLE", "BLEBeacons", "BLESimulation", "BLETesting"],
             path: "Docs/Examples/Monitor/Tests", packageAccess: false, swiftSettings: .strict),
         .program("StrapLogger", ["BLE", "BLEBlueZ", "BLEProfiles"]),
+        // Those of Docs/Radios.md.
+        .program("TwoAdapters", ["BLE", "BLEBlueZ"]),
+        .program("AdapterAndProxy", ["BLE", "BLEBlueZ", "BLEESPHome", "BLEProfiles"]),
+        .program("Hub", ["BLE", "BLEESPHome", "BLEProxy", "BLESimulation"]),
         .program("Thermometer", ["BLE", "BLEBlueZ", "BLEProfiles", "BLESimulation"]),
 
         // The tests' adversary on a private bus.
@@ -251,15 +255,15 @@ if withBlueZ {
         .support(
             "BlueZTestSupport",
             [
-                "BLE", "BLEBlueZ", "BLEFakeBlueZ", "BLESimulation", "BLETestSupport", "CGLib", "DBus", .subprocess,
-                .systemPackage,
+                "BLE", "BLEBlueZ", "BLEFakeBlueZ", "BLESimulation", "BLETestSupport", "BLETesting", "CGLib", "DBus",
+                "Loop", .log, .subprocess, .systemPackage,
             ]),
         .tests(
             "BLEProxyTests",
             [
-                "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles",
-                "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Loop",
-                "Waiting", .log,
+                "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome", "BLEFakeBlueZ",
+                "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus",
+                "Hub", "Loop", "TwoAdapters", "Waiting", .log, .subprocess,
             ]),
         .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
@@ -294,7 +298,9 @@ if withBlueZ {
             name: "Benchmarks",
             dependencies: [
                 "BLE", "BLEBTHome", "BLEBlueZ", "BLESimulation", "DBus", "Loop",
-                .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])), .log,
+                .target(name: "BLEESPHome", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "BLEFeatures", condition: .when(traits: ["DeviceCommands"])),
+                .target(name: "BLEProxy", condition: .when(traits: ["DeviceCommands"])), "Waiting", .log,
             ],
             path: "Tests/Tools/Benchmarks/Swift", swiftSettings: .strict),
         // The program whose start is measured: without Foundation, which `Benchmarks` has for a comparison.

@@ -9,7 +9,7 @@ internal import BLE
     /// Returns when no other run takes place. Throws `cancelled` if the task is cancelled.
     func begin() async throws(BLEError) {
         while isTaken {
-            let (ends, end) = AsyncStream.makeStream(of: Void.self)
+            let (ends, end) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             lastToken += 1
             let token = lastToken
             waiting[token] = end

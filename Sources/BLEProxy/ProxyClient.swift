@@ -20,7 +20,7 @@ final class ProxyClient {
     /// Nil before the client has greeted.
     var event: ProxyEvent.Client?
     var hasGreeted: Bool { event != nil }
-    /// The source of its connection, as far as it counts as one.
+    /// The address that its connection comes from.
     let source: [UInt8]
     /// When something was received, and when it was pinged, since the beginning of the server.
     var (lastReceived, lastPing) = (Duration.zero, Duration.zero)
@@ -39,8 +39,10 @@ final class ProxyClient {
     var toldScanner: ProxyMessage?
     var toldSlots: ProxyMessage?
     var reportsSlots = false
-    /// Reports the peripherals with a link to it, once for each subscription to advertisements that finds it idle.
+    /// Asks which peripherals have a link, to report them to it.
     var connectedReport: Task<Void, Never>?
+    /// Whether it has subscribed to advertisements since the last report began.
+    var isReportDue = false
     /// The peripherals that it gets when the link of a client that has left has ended.
     var awaited: Set<UInt64> = []
     /// What is under way, by number.

@@ -3,7 +3,7 @@ internal import BLEESPHome
 internal import Loop
 
 /// What makes a link and follows it to its end.
-struct ProxyLink {
+struct HeldLink {
     /// Cancelled to end the link. It ends when the link has ended.
     let task: Task<Void, Never>
     /// The MTU that the client was told. Nil before it was told that the link is up.
@@ -44,7 +44,8 @@ extension ProxyServer {
                 }
             ) { server, peripheral, _ in
                 try await peripheral.pair()
-                await server.recordBond(address, exists: true)
+                // A system that does not report bonds, such as another proxy, also succeeds if there is one already.
+                if (try? await peripheral.isPaired) == true { await server.recordBond(address, exists: true) }
             }
         case .unpair: unpair(address, id)
         case .clearCache:
@@ -85,7 +86,7 @@ extension ProxyServer {
             }
             await self?.linkEnded(address, hold, error.isCancellation ? 0x16 : error.linkEndNumber, event)
         }
-        links[hold.link] = ProxyLink(task: task)
+        links[hold.link] = HeldLink(task: task)
     }
 
     /// Connects what clients have waited for. The first of them gets it.

@@ -15,7 +15,9 @@ extension ProxyServer {
         case .servicesRequest(let address):
             perform(id, address, 0) { server, peripheral, _ in try await server.sendServices(of: peripheral, to: id) }
         case .read(let address, let handle), .readDescriptor(let address, let handle):
-            perform(id, address, handle) { server, peripheral, _ in
+            // It reads what was written before, as with a proxy that sends requests to the peripheral in their order.
+            let written = client.writes[AttributeOfProxy(address: address, handle: handle)]
+            perform(id, address, handle, after: [written]) { server, peripheral, _ in
                 let value = try await peripheral.readBytes(handle: Self.handle(handle))
                 await server.send(.readAnswer(address: address, handle: handle, value), to: id)
             }

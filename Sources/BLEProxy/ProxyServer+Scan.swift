@@ -53,15 +53,25 @@ extension ProxyServer {
         // Each subscription is answered: the answer proves to the client that it has one.
         client.toldScanner = nil
         updateScan()
-        // Peripherals with a link do not advertise.
-        guard client.connectedReport == nil else { return }
+        client.isReportDue = true
+        if client.connectedReport == nil { reportConnected(to: id, client) }
+    }
+
+    /// Reports the peripherals with a link, which do not advertise: after each subscription, but one report at a time.
+    private func reportConnected(to id: Int, _ client: ProxyClient) {
+        client.isReportDue = false
         client.connectedReport = Task { [weak self, central] in
-            for discovery in await central.connected(matching: .any) { await self?.advertise(discovery, to: id) }
-            await self?.connectedReported(to: id)
+            await self?.report(central.connected(matching: .any), to: id)
         }
     }
 
-    private func connectedReported(to id: Int) { clients[id]?.connectedReport = nil }
+    private func report(_ connected: [Discovery], to id: Int) {
+        guard let client = clients[id] else { return }
+        client.connectedReport = nil
+        for discovery in connected { advertise(discovery, to: id) }
+        // It may have had others then, or have lost these with the end of the former subscription.
+        if client.isReportDue { reportConnected(to: id, client) }
+    }
 
     func unsubscribeAdvertisements(_ client: ProxyClient) {
         client.isScanning = false

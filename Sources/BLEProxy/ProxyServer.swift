@@ -63,7 +63,7 @@ public actor ProxyServer {
     private var lastNumber = 0
     var slots: LinkSlots
     /// What follows each link until its end, by the number of its hold.
-    var links: [Int: ProxyLink] = [:]
+    var links: [Int: HeldLink] = [:]
     /// What removes the bonds of peripherals, which are held until it has ended.
     var unpairs: [UInt64: ProxyRequest] = [:]
     /// The peripherals that this server has paired.
@@ -135,7 +135,8 @@ public actor ProxyServer {
         await close()
     }
 
-    /// Ends all connections, and the links of the clients. Returns when these have ended.
+    /// Ends all connections, and the links of the clients. Returns when these have ended, and the removal of bonds that
+    /// clients have asked for.
     public func close() async {
         isClosed = true
         listener?.close()
@@ -146,6 +147,8 @@ public actor ProxyServer {
             remove(id)
         }
         for link in links.values { await link.task.value }
+        // Those without a link. They are not cancelled.
+        for request in unpairs.values { await request.task.value }
         observers.finish()
     }
 
@@ -163,7 +166,7 @@ public actor ProxyServer {
 
     /// Serves a client over a stream.
     ///
-    /// - Parameter source: where it comes from, as far as it counts as one source.
+    /// - Parameter source: the address that it comes from; see ``SilentConnections``.
     package func accept(_ descriptor: FileDescriptor, from source: [UInt8] = []) {
         guard !isClosed, (try? loop.prepare()) != nil else { return }
         guard hasPlace else { return refuse(full) }
@@ -188,24 +191,10 @@ public actor ProxyServer {
         }
     }
 
-    /// Ends a connection that has not greeted, if there are too many: one of the same source, or else one of the source
-    /// that has most. So a host that lacks the key does not keep out others, however many connections it makes.
-    private func makeRoom(for source: [UInt8]) {
-        let silent = clients.filter { !$0.value.hasGreeted }
-        let sources = Dictionary(grouping: silent, by: \.value.source).mapValues { $0.map(\.key) }
-        var former = sources[source].flatMap { $0.count >= Self.maximumSilentOfSource ? $0 : nil }
-        if former == nil, silent.count >= Self.maximumSilent {
-            former = sources.values.max { ($0.count, $1.min() ?? 0) < ($1.count, $0.min() ?? 0) }
-        }
-        guard let oldest = former?.min() else { return }
-        refuse("there are too many connections that have not greeted")
-        remove(oldest)
-    }
-
     private var full: String { "there are \(configuration.clientLimit) clients already" }
 
     /// Tells that a connection is refused, at most once in a second.
-    private func refuse(_ reason: String) {
+    func refuse(_ reason: String) {
         if let count = refusals?.count {
             refusals = (count + 1, reason)
             return
@@ -247,10 +236,8 @@ public actor ProxyServer {
         clients[id]?.timer = (number, expiry)
     }
 
-    /// The maximum number of connections that have not greeted, and the time that they have for it.
-    private static let (maximumSilent, greetingLimit) = (16, Duration.seconds(10))
-    /// The maximum number of those of one source.
-    private static let maximumSilentOfSource = 4
+    /// The time that a connection has to greet.
+    private static let greetingLimit = Duration.seconds(10)
 
     /// Whether another client may greet.
     private var hasPlace: Bool { clients.count { $0.value.hasGreeted } < configuration.clientLimit }

@@ -42,8 +42,13 @@ static inline void ble_edit_bind(EditLine *edit, const wchar_t *key, const wchar
     el_wset(edit, EL_BIND, key, name, NULL);
 }
 
-/// While a line is edited, keys are read as characters: Ctrl-C sends no signal.
-static inline void ble_edit_take_signal_keys(EditLine *edit) { el_wset(edit, EL_SETTY, L"-d", L"-isig", NULL); }
+/// While a line is edited, the terminal sends no signal for Ctrl-Z and Ctrl-\, which would leave it set up for that. It
+/// does for Ctrl-C, as at any other time: as a character, one between the end of a line and the command would wait for
+/// the next line.
+static inline void ble_edit_take_signal_keys(EditLine *edit) {
+    // Now, and when libedit takes over keys that the user has changed.
+    el_wset(edit, EL_SETTY, L"-d", L"susp=", L"quit=", L"-susp", L"-quit", NULL);
+}
 
 /// Sets the terminal up for editing, or back.
 static inline void ble_edit_prepare(EditLine *edit, int edits) { el_wset(edit, EL_PREP_TERM, edits); }

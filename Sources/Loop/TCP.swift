@@ -14,6 +14,15 @@ package enum TCP {
         let family: Int32
         let bytes: [UInt8]
 
+        /// The index of the interface that an address of IPv6 names. Nil for none.
+        var scope: Int32? {
+            let scope = bytes.withUnsafeBytes { bytes in
+                bytes.count >= MemoryLayout<sockaddr_in6>.size
+                    ? bytes.loadUnaligned(as: sockaddr_in6.self).sin6_scope_id : 0
+            }
+            return scope > 0 ? Int32(scope) : nil
+        }
+
         func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
             bytes.withUnsafeBytes {
                 body($0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
@@ -119,8 +128,8 @@ package enum TCP {
         setsockopt(descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
     }
 
-    /// Where a connection comes from, for limits: the address of IPv4, or the network of IPv6 (64 bits), since a host
-    /// may have any number of addresses in it. Empty for a socket of another kind.
+    /// The address that a connection comes from, for limits: 4 bytes for IPv4, 16 for IPv6. Empty for a socket of
+    /// another kind.
     package static func source(of descriptor: FileDescriptor) -> [UInt8] {
         var (address, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
         return withUnsafeMutableBytes(of: &address) { bytes in
@@ -131,7 +140,7 @@ package enum TCP {
             case AF_INET6:
                 // An address of IPv4 may be written as one of IPv6: its last 4 bytes then.
                 let isMapped = bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
-                return Array(isMapped ? bytes[20..<24] : bytes[8..<16])
+                return Array(isMapped ? bytes[20..<24] : bytes[8..<24])
             default: return []
             }
         }
@@ -147,7 +156,7 @@ package enum TCP {
 
     /// Returns what a listener at an address is reached through. All for what is no address.
     ///
-    /// - Parameter host: the address, as numbers.
+    /// - Parameter host: the address, as numbers. One of a link, such as `fe80::1%eth0`, names its interface.
     package static func place(of host: String) -> Place {
         guard let address = try? lookUp(host, 0, flags: AI_NUMERICHOST).first else { return Place() }
         let isIPv4 = address.family == AF_INET
@@ -156,6 +165,10 @@ package enum TCP {
         // All addresses of IPv6 are those of IPv4, too.
         guard own.contains(where: { $0 != 0 }) else { return Place(family: isIPv4 ? 0 : -1) }
         var place = Place(family: isIPv4 ? 0 : 1)
+        if !isIPv4, let scope = address.scope {
+            place.interface = scope
+            return place
+        }
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return place }
         defer { freeifaddrs(list) }
@@ -165,7 +178,9 @@ package enum TCP {
             guard let other = facts.ifa_addr, Int32(other.pointee.sa_family) == address.family else { continue }
             let bytes = UnsafeRawBufferPointer(start: other, count: start + count)[start...]
             guard bytes.elementsEqual(own), let name = facts.ifa_name else { continue }
-            place.interface = Int32(if_nametoindex(name))
+            // 0 for one that is gone.
+            let index = if_nametoindex(name)
+            if index > 0 { place.interface = Int32(index) }
             break
         }
         return place

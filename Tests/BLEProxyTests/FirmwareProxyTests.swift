@@ -167,3 +167,97 @@ struct WaitingProxyTests {
         await central.shutDown()
     }
 }
+
+/// A proxy that does not answer.
+@Suite(.hangLimit)
+struct SilentProxyTests {
+    private let clock = ManualClock()
+    private let proxy: RawProxy
+    private let backend: ESPHomeCentral
+    private let central: Central
+    private let address: UInt64 = 0xF0F1_F2F3_F4F5
+    private let id: Peripheral.ID = "F0:F1:F2:F3:F4:F5"
+
+    init() async throws {
+        let (here, there) = try StreamSocket.pair()
+        proxy = RawProxy(there, features: [.connections, .rawAdvertisements, .pairing])
+        backend = ESPHomeCentral(name: "attic", key: nil) { (_) throws(LoopError) in here }
+        central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+    }
+
+    private func received(_ message: ProxyMessage, _ count: Int = 1) async throws {
+        try await proxy.received.until { $0.count { $0 == message } == count }
+    }
+
+    /// Receives an advertisement of the peripheral, and begins to connect to it without a scan.
+    private func connecting() async throws -> Task<Void, any Error> {
+        try await backend.startDiscovery(DiscoveryFilter())
+        proxy.send(.advertisements([RawAdvertisement(address: address, rssi: -50, addressType: 1, data: [2, 1, 6])]))
+        await until { await !backend.knownPeripherals().isEmpty }
+        try await backend.stopDiscovery()
+        try await received(.unsubscribeAdvertisements)
+        let attempt = Task { [backend, id] in try await backend.connect(id) }
+        try await received(.request(.connectWithoutCache, address: address, addressType: 1))
+        return attempt
+    }
+
+    private func connected() async throws {
+        let attempt = try await connecting()
+        proxy.send(.connection(address: address, isConnected: true, mtu: 23, error: 0))
+        try await attempt.value
+    }
+
+    /// Lets the time pass that the proxy has for the end of a link, and waits for the end of the subscription.
+    private func passEnding() async throws {
+        await clock.sleepers(for: .seconds(10))
+        #expect(proxy.received.value.count { $0 == .unsubscribeAdvertisements } == 1)
+        clock.advance(by: .seconds(10))
+        try await received(.unsubscribeAdvertisements, 2)
+        await central.shutDown()
+    }
+
+    @Test func `an attempt that was cancelled holds the subscription for 10 s at most`() async throws {
+        let attempt = try await connecting()
+        attempt.cancel()
+        await expectError(.cancelled) { try await attempt.value }
+        try await received(.request(.disconnect, address: address, addressType: nil))
+        try await passEnding()
+    }
+
+    @Test func `a slot that is not reported as free holds the subscription for 10 s at most`() async throws {
+        try await connected()
+        proxy.send(.slots(ProxySlots(free: 2, limit: 3, allocated: [address])))
+        proxy.send(.connection(address: address, isConnected: false, mtu: 0, error: 0x13))
+        try await passEnding()
+    }
+
+    @Test func `an unpairing that was cancelled holds no subscription, and takes no later answer`() async throws {
+        let request = ProxyMessage.request(.unpair, address: address, addressType: nil)
+        let first = Task { [backend, id] in try await backend.unpair(id) }
+        try await received(request)
+        first.cancel()
+        await expectError(.cancelled) { try await first.value }
+        try await received(.unsubscribeAdvertisements)
+        let second = Task { [backend, id] in try await backend.unpair(id) }
+        try await received(request, 2)
+        proxy.send(.unpaired(address: address, isUnpaired: true, error: 0))
+        try await second.value
+        try await received(.unsubscribeAdvertisements, 2)
+        await central.shutDown()
+    }
+
+    @Test func `the late answer to an unpairing is not that of a pairing`() async throws {
+        try await connected()
+        let unpairing = Task { [backend, id] in try await backend.unpair(id) }
+        try await received(.request(.unpair, address: address, addressType: nil))
+        unpairing.cancel()
+        await expectError(.cancelled) { try await unpairing.value }
+        let pairing = Task { [backend, id] in try await backend.pair(id) }
+        try await received(.request(.pair, address: address, addressType: nil))
+        // As firmware answers both.
+        proxy.send(.paired(address: address, isPaired: false, error: 0))
+        proxy.send(.paired(address: address, isPaired: true, error: 0))
+        try await pairing.value
+        await central.shutDown()
+    }
+}

@@ -4,76 +4,13 @@ import BLEFakeBlueZ
 import BLEProxy
 import BLETestSupport
 import BLETesting
+import BlueZTestSupport
 import DBus
-import Logging
-import Loop
 import Testing
 
 /// Announcements through a fake Avahi on a private bus.
 @Suite(.startsProcesses, .hangLimit)
 struct ProxyAnnouncementTests {
-    /// Avahi, with one group, which tells what it is asked.
-    private final class FakeAvahi: Sendable {
-        let calls = SharedValue<[IncomingCall]>([])
-        private let session: BusSession
-
-        /// - Parameters:
-        ///   - taken: a name that another machine has. Empty for all names.
-        ///   - states: those of a group that is committed: registering, established.
-        init(_ bus: PrivateBus, taken: String? = nil, states: [Int32] = [1, 2]) async throws {
-            let session = BusSession(
-                loop: EventLoop(name: "avahi"), logger: .silent, onSignal: { _ in }, onLoss: {})
-            self.session = session
-            try await session.open(.address(bus.address), timeout: .seconds(600))
-            let record: @Sendable (IncomingCall) -> Void = { [calls] call in calls.change { $0.append(call) } }
-            let server = InterfaceDescription(
-                "org.freedesktop.Avahi.Server", .method("EntryGroupNew", returns: "o"),
-                .method("GetAlternativeServiceName", takes: "s", returns: "s"))
-            _ = try await session.export(
-                ExportedObject(path: "/", interface: server) { call in
-                    record(call)
-                    guard call.method == "EntryGroupNew" else {
-                        return .success(MethodReply([.string("\(call.arguments[0].string ?? "")-2")]))
-                    }
-                    return .success(MethodReply([.objectPath("/Client1/EntryGroup1")]))
-                })
-            let group = InterfaceDescription(
-                "org.freedesktop.Avahi.EntryGroup", .method("AddService", takes: "iiussssqaay"), .method("Commit"),
-                .method("Free"))
-            _ = try await session.export(
-                ExportedObject(path: "/Client1/EntryGroup1", interface: group) { call in
-                    record(call)
-                    if call.method == "AddService", let taken, taken == "" || call.arguments[3].string == taken {
-                        return .failure(.remote("org.freedesktop.Avahi.CollisionError", "taken"))
-                    }
-                    if call.method == "Commit" {
-                        Task {
-                            // Those of other groups are not meant.
-                            try await Self.tell(4, of: "/Client1/EntryGroup2", to: call.sender, session)
-                            for state in states { try await Self.tell(state, to: call.sender, session) }
-                        }
-                    }
-                    return .success(MethodReply())
-                })
-            let name = DBusValue.string("org.freedesktop.Avahi")
-            _ = try await session.call(.bus("RequestName", [name, .uint32(4)]), timeout: .seconds(600))
-        }
-
-        func collide() async throws {
-            try await Self.tell(3, to: calls.value.last?.sender, session)
-        }
-
-        private static func tell(
-            _ state: Int32, of path: String = "/Client1/EntryGroup1", to client: String?, _ session: BusSession
-        ) async throws {
-            try await session.emit(
-                path: path, interface: "org.freedesktop.Avahi.EntryGroup", signal: "StateChanged",
-                [.int32(state), .string("")], to: client)
-        }
-
-        func stop() async { await session.close() }
-    }
-
     private let states = SharedValue<[ProxyAnnouncement.State]>([])
 
     private func announcing(_ bus: PrivateBus, host: String = "0.0.0.0", _ body: () async throws -> Void) async throws {
@@ -152,8 +89,4 @@ struct ProxyAnnouncementTests {
             await avahi.stop()
         }
     }
-}
-
-extension Logger {
-    fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }

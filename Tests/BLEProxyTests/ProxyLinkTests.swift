@@ -95,6 +95,24 @@ struct ProxyLinkTests {
         client.close()
     }
 
+    @Test func `a read follows the writes of its attribute`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let client = try await connected(peer)
+        let note = try await handle(EchoStrap.note.key, peer)
+        let held = await peer.peripheral.hold(.write(of: EchoStrap.note))
+        client.send(
+            .write(address: address, handle: note, withResponse: true, [7]), .read(address: address, handle: note),
+            .ping)
+        await held.disturbed()
+        try await client.until { $0 == .pingAnswer }
+        await held.release()
+        let written = ProxyMessage.writeAnswer(address: address, handle: note)
+        let earlier = try await client.until { if case .readAnswer = $0 { true } else { false } }
+        #expect(earlier == [written])
+        await peer.end()
+        client.close()
+    }
+
     @Test func `requests without a link and for handles that do not exist are refused, and leave nothing`() async throws
     {
         let peer = try await ProxiedPeer(key: nil)
@@ -170,49 +188,6 @@ struct ProxyLinkTests {
         #expect(await peer.server.notificationCount == 0)
         await peer.end()
         client.close()
-    }
-
-    @Test func `a bond is removed for the holder of the link, or if the proxy has made it`() async throws {
-        let peer = try await ProxiedPeer(key: nil)
-        let inside = peer.inner.peripheral(EchoStrap.id)
-        // The bond of another program.
-        try await inside.pair()
-        try await inside.disconnect()
-        let (holder, other) = (try await RawClient(peer.server), try await RawClient(peer.server))
-        let unpair = ProxyMessage.request(.unpair, address: address, addressType: 1)
-        let refused = ProxyMessage.unpaired(address: address, isUnpaired: false, error: -1)
-        let unpaired = ProxyMessage.unpaired(address: address, isUnpaired: true, error: 0)
-        other.send(unpair)
-        try await other.until { $0 == refused }
-        let connect = ProxyMessage.request(.connect, address: address, addressType: 1)
-        holder.send(connect)
-        try await holder.until { isUp($0) }
-        other.send(unpair)
-        try await other.until { $0 == refused }
-        #expect(try await inside.isPaired)
-        holder.send(unpair)
-        // The answer is before the end of the link, which follows.
-        let earlier = try await holder.until { $0 == unpaired }
-        #expect(!earlier.contains { isDown($0) })
-        try await holder.until { isDown($0) }
-        #expect(try await !inside.isPaired)
-        await peer.server.untilFree()
-        holder.send(connect)
-        try await holder.until { isUp($0) }
-        let paired = ProxyMessage.paired(address: address, isPaired: true, error: 0)
-        holder.send(.request(.pair, address: address, addressType: 1))
-        try await holder.until { $0 == paired }
-        holder.send(.request(.disconnect, address: address, addressType: 1))
-        try await holder.until { isDown($0) }
-        await peer.server.untilFree()
-        // Whoever asks for the peripheral meanwhile gets it afterward.
-        other.send(unpair, connect)
-        try await other.until { $0 == unpaired }
-        try await other.until { isUp($0) }
-        #expect(try await !inside.isPaired)
-        await peer.end()
-        holder.close()
-        other.close()
     }
 
     @Test func `a link that cannot be ended is told to have ended, and its peripheral is free`() async throws {
@@ -360,5 +335,5 @@ extension ProxyServer {
         }
     }
 
-    fileprivate func untilFree() async { while !slots.isEmpty { await Task.yield() } }
+    func untilFree() async { while !slots.isEmpty { await Task.yield() } }
 }

@@ -108,6 +108,21 @@ struct ProxyScanTests {
         client.close()
     }
 
+    @Test func `a subscription during the report of the linked peripherals gets a report of its own`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        try await peer.inner.peripheral(EchoStrap.id).connect()
+        let address = try #require(DeviceAddress(EchoStrap.id)).rawValue
+        let (one, other) = (try await RawClient(peer.server), try await RawClient(peer.server))
+        one.send(.subscribeAdvertisements(flags: 1))
+        try await one.untilReported(address, times: 1)
+        // In one piece: the first report has begun, and nothing of it was sent.
+        other.send(.subscribeAdvertisements(flags: 1), .unsubscribeAdvertisements, .subscribeAdvertisements(flags: 1))
+        try await other.untilReported(address, times: 2)
+        await peer.end()
+        one.close()
+        other.close()
+    }
+
     @Test func `without subscribers, the radio does not scan`() async throws {
         let peer = try await ProxiedPeer(key: nil)
         var scanning = await peer.inner.scanningStates().makeAsyncIterator()

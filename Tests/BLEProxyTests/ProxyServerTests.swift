@@ -44,8 +44,11 @@ struct ProxyServerTests {
 
     @Test func `a proxy is reached over TCP, and unavailable if nothing listens`() async throws {
         let peer = try await ProxiedPeer()
-        let (ports, port) = AsyncStream.makeStream(of: UInt16.self)
-        let serving = Task { try await peer.server.run(port: 0) { port.yield($0) } }
+        let (ports, port) = AsyncStream.makeStream(of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
+        let serving = Task {
+            defer { port.finish() }
+            try await peer.server.run(port: 0) { port.yield($0) }
+        }
         var listening = ports.makeAsyncIterator()
         let number = try #require(await listening.next())
         // The name may have an address of IPv6, too, at which nothing listens.
@@ -231,10 +234,13 @@ struct ProxyServerTests {
 
     @Test func `a proxy listens once, until it is closed`() async throws {
         let peer = try await ProxiedPeer()
-        let (ports, port) = AsyncStream.makeStream(of: UInt16.self)
-        let serving = Task { try await peer.server.run(port: 0) { port.yield($0) } }
+        let (ports, port) = AsyncStream.makeStream(of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
+        let serving = Task {
+            defer { port.finish() }
+            try await peer.server.run(port: 0) { port.yield($0) }
+        }
         var listening = ports.makeAsyncIterator()
-        _ = await listening.next()
+        _ = try #require(await listening.next())
         #expect(await error { try await peer.server.run(port: 0) }?.message == "the proxy listens already")
         await peer.server.close()
         try await serving.value

@@ -17,6 +17,8 @@ extension Central {
         _ id: Peripheral.ID, timeout: Duration?, isPatient: Bool = false, appliesPolicy: Bool = true
     ) async throws(BLEError) {
         links[id]?.pairing.keepLink()
+        // A scope that ends before the call returns must not end the link that is up.
+        if connectionState(id) == .connected { links[id]?.keep() }
         try await establish(id, timeout: timeout, isPatient: isPatient, appliesPolicy: appliesPolicy)
         links[id]?.keep()
     }
@@ -235,13 +237,8 @@ extension Central {
                 throw error
             }
             link.forgetLoss()
-            let database = try await within(
-                configuration.connectTimeout, "discovering the services", as: .discover, on: id
-            ) { [weak self] (_) throws(BLEError) in
-                guard let self else { throw .shutDown }
-                return try await self.discover(id)
-            }
-            link.discovered(database)
+            let (database, changes) = try await discoverInTime(id)
+            link.discovered(database, after: changes)
             // Streams that survived the gap receive the first value that is sent on this link.
             try await restoreSubscriptions(of: id, database)
             if let lost = link.loss { throw lost }
@@ -304,14 +301,25 @@ extension Central {
         }
     }
 
-    /// Discovers the services, and repeats this until they have not changed in the meantime.
-    func discover(_ id: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
+    /// Discovers the services, with a time limit, and repeats this until they have not changed in the meantime.
+    ///
+    /// - Returns: the services, and after how many changes: there may be another one before the caller records them.
+    func discoverInTime(_ id: Peripheral.ID) async throws(BLEError) -> (GATTDatabase, changes: Int?) {
+        try await within(
+            configuration.connectTimeout, "discovering the services", as: .discover, on: id
+        ) { [weak self] (_) throws(BLEError) in
+            guard let self else { throw .shutDown }
+            return try await self.discover(id)
+        }
+    }
+
+    private func discover(_ id: Peripheral.ID) async throws(BLEError) -> (GATTDatabase, changes: Int?) {
         while true {
             let changes = links[id]?.serviceChanges
             let database = try await backend.discoverServices(id)
             // The link may have ended between the backend's answer and this line.
             if let lost = links[id]?.loss { throw lost }
-            if links[id]?.serviceChanges == changes { return database }
+            if links[id]?.serviceChanges == changes { return (database, changes) }
         }
     }
 }

@@ -48,7 +48,7 @@ extension Central {
         guard let number = links[id]?.number ?? (isMaintained(id) ? links[id]?.nextNumber : nil) else {
             throw BLEError(.disconnected, "the link has ended", peripheral: id)
         }
-        try await values.untilReady(on: number)
+        try await values.untilReady(values.beginWait(on: number))
     }
 
     /// The number of the link that is up, and how often services have changed: nil if none is. And the number of the

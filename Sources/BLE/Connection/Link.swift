@@ -192,8 +192,11 @@ final class Link {
     /// Forgets why an earlier link has ended, before one is made, or its services are discovered.
     func forgetLoss() { loss = nil }
 
-    func discovered(_ database: GATTDatabase) {
-        self.database = database
+    /// Records the discovered services, unless they have changed since.
+    ///
+    /// - Parameter changes: the number of their changes when they were discovered. Nil if that was not counted.
+    func discovered(_ database: GATTDatabase, after changes: Int? = nil) {
+        self.database = changes == nil || changes == serviceChanges ? database : nil
         targets = [:]
         // Questions on the link before may have been answered late.
         lastReads = [:]
@@ -243,6 +246,8 @@ final class Link {
         guard database != nil else { return false }
         voidServices()
         owesChange = state != .connected
+        // It is told once, also if the link ends before the services are discovered again.
+        if !owesChange { knownDatabases = [:] }
         return !owesChange
     }
 

@@ -233,10 +233,24 @@ final class ValueStore: Sendable {
         for observer in observers.values { observer.finish(error) }
     }
 
+    /// A wait for the values to be ready.
+    struct ReadyWait {
+        fileprivate let token: Int
+        fileprivate let outcome: Outcome<Void>
+    }
+
     /// Returns when the values are ready.
+    func untilReady() async throws(BLEError) { try await untilReady(beginWait(on: nil)) }
+
+    func untilReady(_ wait: ReadyWait) async throws(BLEError) {
+        defer { state.withLock { $0.waiters[wait.token] = nil } }
+        try await wait.outcome.wait()
+    }
+
+    /// Begins a wait, which the end of the link ends from now on.
     ///
     /// - Parameter link: the number of the link that is up. Values of an earlier one are not enough. Nil for any.
-    func untilReady(on link: Int? = nil) async throws(BLEError) {
+    func beginWait(on link: Int?) -> ReadyWait {
         let outcome = Outcome<Void>()
         let token = state.withLock { state in
             let token = state.token()
@@ -253,8 +267,7 @@ final class ValueStore: Sendable {
             }
             return token
         }
-        defer { state.withLock { $0.waiters[token] = nil } }
-        try await outcome.wait()
+        return ReadyWait(token: token, outcome: outcome)
     }
 
     // MARK: Changes

@@ -28,14 +28,9 @@ extension Central {
                 do throws(BLEError) {
                     if Task.isCancelled { throw .cancelled }
                     links[id]?.forgetLoss()
-                    let database = try await within(
-                        configuration.connectTimeout, "discovering the services", as: .discover, on: id
-                    ) { [weak self] (_) throws(BLEError) in
-                        guard let self else { throw .shutDown }
-                        return try await discover(id)
-                    }
+                    let (database, changes) = try await discoverInTime(id)
                     if Task.isCancelled { throw .cancelled }
-                    links[id]?.discovered(database)
+                    links[id]?.discovered(database, after: changes)
                     links[id]?.publishChangedServices(over: linkRadio(of: id))
                     links[id]?.setRediscovery(nil)
                     return .success(database)

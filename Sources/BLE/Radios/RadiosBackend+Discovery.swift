@@ -7,8 +7,14 @@ extension RadiosBackend {
     /// Throws the error of the first radio if none scans.
     package func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         wanted = filter
-        try await onAll(where: \.isOn, tolerating: { _ in true }) { (me, radio) throws(BLEError) in
-            try await me.startDiscovery(filter, on: radio)
+        do throws(BLEError) {
+            try await onAll(where: \.isOn, tolerating: { _ in true }) { (me, radio) throws(BLEError) in
+                try await me.startDiscovery(filter, on: radio)
+            }
+        } catch {
+            // A radio that comes later must not scan for a scan that has failed.
+            if wanted == filter { wanted = nil }
+            throw error
         }
         for radio in members.indices { recover(radio, isLate: true) }
     }
@@ -21,13 +27,16 @@ extension RadiosBackend {
         }
     }
 
+    /// Starts a radio's scan. Throws why it has ended if that has happened during its start.
     func startDiscovery(_ filter: DiscoveryFilter, on radio: Int) async throws(BLEError) {
         // What is heard while it starts is this scan's.
         if members[radio].filter == nil { choice.scanBegan(on: radio) }
         members[radio].scanStarts += 1
         defer { members[radio].scanStarts -= 1 }
+        let ends = members[radio].scanEnds.count
         try await members[radio].backend.startDiscovery(filter)
         guard members[radio].isOn else { return }
+        if members[radio].scanEnds.count != ends, let reason = members[radio].scanEnds.reason { throw reason }
         members[radio].filter = filter
         refresh(radio)
         scanBegan(on: radio, filter)
@@ -35,7 +44,6 @@ extension RadiosBackend {
 
     func stopDiscovery(on radio: Int) async throws(BLEError) {
         try await members[radio].backend.stopDiscovery()
-        members[radio].filter = nil
         scanEnded(on: radio)
     }
 
@@ -106,24 +114,27 @@ extension RadiosBackend {
     }
 
     package func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
-        if !isPowered { try await endRestarts(of: adapter) }
+        if !isPowered { await endRestarts(of: adapter) }
         try await onAdapter(adapter) { (backend, id) throws(BLEError) in
             try await backend.setPowered(isPowered, adapter: id)
         }
     }
 
     /// Gives up to power radios on that a restart has powered off: the program wants them off.
-    private func endRestarts(of adapter: String?) async throws(BLEError) {
+    private func endRestarts(of adapter: String?) async {
         for radio in members.indices where members[radio].isRestarting {
-            if let adapter {
-                let adapters = try await members[radio].backend.adapters()
-                guard adapters.contains(where: { $0.id == adapter && $0.isInUse }) else { continue }
-            }
-            members[radio].isRestarting = false
+            if let adapter { guard await uses(adapter, radio), members[radio].isRestarting else { continue } }
+            setRestarting(false, radio)
             // The call of the restart powers it on, and must have returned before.
             members[radio].recovery?.cancel()
             await members[radio].recovery?.value
         }
+    }
+
+    /// Whether a radio uses an adapter. One that cannot be asked does not: it must not stand in the way of the others.
+    private func uses(_ adapter: String, _ radio: Int) async -> Bool {
+        guard members[radio].state != nil else { return false }
+        return (try? await members[radio].backend.adapters())?.contains { $0.id == adapter && $0.isInUse } == true
     }
 
     package func setAlias(_ alias: String, adapter: String?) async throws(BLEError) {
@@ -132,22 +143,26 @@ extension RadiosBackend {
         }
     }
 
-    /// Runs `work` with the radio that has an adapter, or with nil with all of them.
+    /// Runs `work` with the radio that uses an adapter, or else with one that knows it, or with nil with all of them.
     private func onAdapter(
         _ id: String?, _ work: @escaping @Sendable (any CentralBackend, String?) async throws(BLEError) -> Void
     ) async throws(BLEError) {
-        if id == nil {
+        guard let id else {
             return try await onAll(where: \.isThere) { (me, radio) throws(BLEError) in
                 try await work(me.members[radio].backend, nil)
             }
+        }
+        for radio in members.indices {
+            guard await uses(id, radio) else { continue }
+            return try await work(members[radio].backend, id)
         }
         var failure: BLEError?
         for member in members where member.state != nil {
             do throws(BLEError) {
                 return try await work(member.backend, id)
             } catch {
-                guard error.code == .adapterNotFound else { throw error }
-                failure = failure ?? error
+                guard [.adapterNotFound, .notSupported].contains(error.code) else { throw error }
+                if failure?.code != .adapterNotFound { failure = error }
             }
         }
         if let failure { throw failure }

@@ -105,7 +105,8 @@ extension RadiosBackend {
         if !isRefused { recover(radio, isLate: members[radio].state == nil) }
     }
 
-    private func checkStarts() {
+    /// Ends the wait of ``startAll()`` if there is nothing to wait for any longer.
+    func checkStarts() {
         let failures = members.compactMap(\.startFailure)
         if let refusal = failures.first(where: { $0.code == .unauthorized }) {
             started?.deliver(.failure(refusal))
@@ -137,7 +138,11 @@ extension RadiosBackend {
     }
 
     /// Records that a radio does not scan any longer.
-    func scanEnded(on radio: Int) {
+    ///
+    /// - Parameter reason: why the scan has ended by itself. Nil if it was stopped.
+    func scanEnded(on radio: Int, _ reason: BLEError? = nil) {
+        members[radio].filter = nil
+        if let reason { members[radio].scanEnds = (members[radio].scanEnds.count + 1, reason) }
         members[radio].scanObstacle = nil
         endWatch(of: radio)
     }
@@ -187,7 +192,7 @@ extension RadiosBackend {
         members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
             await self?.restartOnce(radio, part)
             var pauses = Self.pauses.pauses
-            while let self, await isLeftOff(radio) {
+            while let self, await beginPause(radio) {
                 guard await pauses.wait(clock) else { break }
                 await powerOn(radio)
             }
@@ -200,7 +205,7 @@ extension RadiosBackend {
         do throws(BLEError) {
             // A link may have been begun since.
             if part == .scan || choice.hasLinks(on: radio) { return try await stopDiscovery(on: radio) }
-            members[radio].isRestarting = true
+            setRestarting(true, radio)
             try await members[radio].backend.restart()
         } catch {
             logger.debug("restart failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
@@ -214,14 +219,21 @@ extension RadiosBackend {
         members[radio].isRestarting && members[radio].state == .poweredOff && !isShutDown
     }
 
+    /// Whether a radio is to be powered on after a pause.
+    private func beginPause(_ radio: Int) -> Bool {
+        members[radio].isPausing = isLeftOff(radio)
+        return members[radio].isPausing
+    }
+
     private func powerOn(_ radio: Int) async {
+        members[radio].isPausing = false
         // The program may have switched it off since.
         guard isLeftOff(radio) else { return }
         do throws(BLEError) {
             try await members[radio].backend.setPowered(true, adapter: nil)
         } catch {
             logger.debug("not powered on", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
-            if [.notSupported, .unauthorized, .blocked].contains(error.code) { members[radio].isRestarting = false }
+            if [.notSupported, .unauthorized, .blocked].contains(error.code) { setRestarting(false, radio) }
         }
     }
 
@@ -231,6 +243,8 @@ extension RadiosBackend {
     func endRestart(of radio: Int) async {
         guard members[radio].isRestarting, let recovery = members[radio].recovery else { return }
         let expiry = Expiry(after: Self.restartLimit, clock: configuredClock) { recovery.cancel() }
+        // A call to power it off or on must end before the next one, but there is no use in waiting for a pause.
+        if members[radio].isPausing { recovery.cancel() }
         await recovery.value
         expiry.cancel()
         let backend = members[radio].backend
@@ -246,7 +260,8 @@ extension RadiosBackend {
     }
 
     private func restarted(_ radio: Int) {
-        (members[radio].isRestarting, members[radio].recovery) = (false, nil)
+        (members[radio].isPausing, members[radio].recovery) = (false, nil)
+        setRestarting(false, radio)
         recover(radio)
     }
 }

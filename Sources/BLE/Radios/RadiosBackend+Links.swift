@@ -64,7 +64,7 @@ extension RadiosBackend {
     /// Throws the error of the first radio, if it is not that it does not know the peripheral.
     package func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         // An attempt that a disconnect has ended may not have returned yet.
-        while attempts[peripheral] == nil, choice.isConnecting(peripheral) { try await waitForChange() }
+        while attempts[peripheral] == nil, choice.isConnecting(peripheral) { try await wait(for: nextChange()) }
         if let holder = choice.holder(of: peripheral), attempts[peripheral] == nil {
             do throws(BLEError) {
                 return try await members[holder].backend.connect(peripheral)
@@ -96,7 +96,7 @@ extension RadiosBackend {
             else {
                 if failure == nil, adapterState() == .resetting { throw Self.restarting }
                 guard failure == nil, mayReturn(paths) else { throw Self.error(failure, paths, names) }
-                try await waitForChange()
+                try await wait(for: nextChange())
                 await learnBonds(of: peripheral)
                 continue
             }
@@ -120,11 +120,14 @@ extension RadiosBackend {
         }
     }
 
-    /// Whether the stack of a radio restarts that may have the link, such as the one with the keys. The central waits
+    /// Whether a radio restarts, or its stack, that may have the link, such as the one with the keys. The central waits
     /// by itself if the stacks of all do.
     private func mayReturn(_ paths: [RadioChoice.Path]) -> Bool {
         adapterState() != .resetting
-            && paths.contains { $0.obstacle == .off && members[$0.radio].state == .resetting }
+            && paths.contains { path in
+                path.obstacle == .off
+                    && (members[path.radio].state == .resetting || members[path.radio].isRestarting)
+            }
     }
 
     private static let restarting = BLEError(
@@ -180,6 +183,7 @@ extension RadiosBackend {
         _ id: Peripheral.ID, over path: RadioChoice.Path, _ number: Int, isLast: Bool
     ) async throws(BLEError) -> Bool {
         let radio = path.radio
+        guard attempts[id] == number else { throw Self.ended }
         guard choice.beginConnecting(id, on: radio) else { throw BLEError(.busy, "another radio has the link") }
         logger.debug(
             "connecting over radio",
@@ -335,7 +339,7 @@ extension RadiosBackend {
     ) async throws(BLEError) -> Value {
         let own = radio(of: id)
         // The others cannot answer for the radio with the keys.
-        while members[own].state == .resetting, adapterState() != .resetting { try await waitForChange() }
+        while members[own].state == .resetting, adapterState() != .resetting { try await wait(for: nextChange()) }
         do throws(BLEError) {
             return try await work(members[own].backend)
         } catch {

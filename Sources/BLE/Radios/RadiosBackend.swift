@@ -24,9 +24,13 @@ package actor RadiosBackend: CentralBackend {
         var slots: Int?
         var scanObstacle: BLEError?
         /// Whether it is being powered off and on.
-        var isRestarting = false
+        fileprivate(set) var isRestarting = false
+        /// Whether its restart pauses before it is powered on again.
+        var isPausing = false
         /// The number of calls to start its scan that have not returned.
         var scanStarts = 0
+        /// How often its scan has ended by itself, and why it last did.
+        var scanEnds: (count: Int, reason: BLEError?) = (0, nil)
         /// Why it has not started, when all were.
         var startFailure: BLEError?
 
@@ -109,17 +113,34 @@ package actor RadiosBackend: CentralBackend {
         return lastAttempt
     }
 
-    /// Waits until the state of a radio changes, or an attempt is ended.
-    func waitForChange() async throws(BLEError) {
-        let token = nextAttempt()
-        let outcome = Outcome<Void>()
-        waits[token] = outcome
-        defer { waits[token] = nil }
-        try await outcome.wait()
+    /// The next change of a radio's state, or the next end of an attempt.
+    struct Change {
+        let token: Int
+        let outcome: Outcome<Void>
+    }
+
+    /// Begins a wait for a change, in the step in which the caller has seen that it must wait: others may have their
+    /// turn before an asynchronous function begins.
+    func nextChange() -> Change {
+        let change = Change(token: nextAttempt(), outcome: Outcome())
+        waits[change.token] = change.outcome
+        return change
+    }
+
+    func wait(for change: Change) async throws(BLEError) {
+        defer { waits[change.token] = nil }
+        try await change.outcome.wait()
     }
 
     func endWaits(_ result: Result<Void, BLEError> = .success(())) {
         for wait in waits.values { wait.deliver(result) }
+    }
+
+    /// Records whether a radio is being powered off and on. Attempts to connect wait for that.
+    func setRestarting(_ isRestarting: Bool, _ radio: Int) {
+        guard members[radio].isRestarting != isRestarting else { return }
+        members[radio].isRestarting = isRestarting
+        endWaits()
     }
 
     // MARK: Starting and stopping
@@ -217,8 +238,7 @@ package actor RadiosBackend: CentralBackend {
         members[radio].state = state
         if state != .resetting { isLost = false }
         if wasOn, state != .poweredOn {
-            members[radio].filter = nil
-            scanEnded(on: radio)
+            scanEnded(on: radio, BLEError(.poweredOff, "the radio is off, or gone"))
             observers.yield(.gone(radio: names[radio], state))
             // Their links end with an event of their own.
             _ = choice.didLose(radio)
@@ -228,6 +248,8 @@ package actor RadiosBackend: CentralBackend {
         updateState()
         refresh(radio)
         endWaits()
+        // The start of the central may wait for a radio that is on.
+        checkStarts()
         if state == .poweredOn { recover(radio) }
     }
 
@@ -242,8 +264,7 @@ package actor RadiosBackend: CentralBackend {
             advertisement.radio = UInt8(truncatingIfNeeded: radio)
             report(.advertisementReceived(id, advertisement))
         case .scanEnded(let error):
-            members[radio].filter = nil
-            scanEnded(on: radio)
+            scanEnded(on: radio, error)
             // Another radio may be about to scan.
             guard members.contains(where: \.mayScan) else {
                 wanted = nil
@@ -273,9 +294,8 @@ package actor RadiosBackend: CentralBackend {
     /// Handles the loss of a radio's stack, which may be that of the others, too.
     private func lose(_ radio: Int, _ error: BLEError) {
         if members[radio].isOn { observers.yield(.gone(radio: names[radio], .resetting)) }
-        members[radio].filter = nil
         members[radio].state = .resetting
-        scanEnded(on: radio)
+        scanEnded(on: radio, error)
         let ended = choice.didLose(radio)
         guard !isLost else { return }
         let others = members.indices.filter { members[$0].state != nil }

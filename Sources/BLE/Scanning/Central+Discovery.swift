@@ -55,7 +55,7 @@ extension Central {
     /// ``Staleness/learned`` suits sensors and beacons whose advertising intervals differ.
     ///
     /// Otherwise, as ``discoveryEvents(matching:duplicates:staleAfter:overflow:tolerance:)``. With learned intervals,
-    /// `tolerance` is at most 500 ms.
+    /// `tolerance` is at most 500 ms, and a quarter of the time that a peripheral has before its interval is known.
     public nonisolated func discoveryEvents(
         matching criteria: DiscoveryCriteria = .any, duplicates: Bool = false, staleness: Staleness,
         overflow: OverflowPolicy = .dropOldest(capacity: 1024), tolerance: Duration = .milliseconds(5)

@@ -9,7 +9,7 @@ struct DiscoveryTracker {
     let staleAfter: Duration?
     /// Whether that holds only for peripherals whose advertising interval is not known yet.
     let learnsIntervals: Bool
-    /// The shortest time after which a peripheral whose interval is known is lost.
+    /// The shortest time after which a peripheral is lost if intervals are learned.
     let minimumPatience: Duration
     /// Whether to report every advertisement, not only changed ones.
     let duplicates: Bool
@@ -77,8 +77,8 @@ struct DiscoveryTracker {
 
     /// How long a peripheral may be silent. Nil for ever.
     private func patience(_ sighting: Sighting) -> Duration? {
-        guard learnsIntervals, let learned = sighting.interval.patience() else { return staleAfter }
-        return max(learned, minimumPatience)
+        guard learnsIntervals, let patience = sighting.interval.patience() ?? staleAfter else { return staleAfter }
+        return max(patience, minimumPatience)
     }
 
     /// Records that the scan waits.

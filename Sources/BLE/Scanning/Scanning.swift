@@ -26,8 +26,9 @@ struct Scanning {
         ) {
             criteria = tracker.criteria
             // Delayed events must not make a peripheral look silent.
-            let limit = tracker.learnsIntervals ? Self.learningTolerance : tracker.staleAfter.map { $0 / 4 }
-            self.tolerance = min(tolerance, limit ?? tolerance)
+            self.tolerance = min(
+                tolerance, tracker.staleAfter.map { $0 / 4 } ?? tolerance,
+                tracker.learnsIntervals ? Self.learningTolerance : tolerance)
             self.tracker = Mutex(tracker)
             (self.sink, self.staleness, self.waits) = (sink, staleness, waits)
         }

@@ -27,7 +27,8 @@ public struct Staleness: Hashable, Sendable {
     /// A peripheral is lost after one and a half of its learned advertising interval, and 2 s.
     ///
     /// - Parameter duration: how long it may be silent before its second advertisement, at least 1 s. One that
-    ///   advertises less often is lost and found each time.
+    ///   advertises less often is lost and found each time. With several radios, it is lost after 8 s at the earliest,
+    ///   as with ``learned``.
     public static func learned(before duration: Duration) -> Staleness {
         Staleness(duration: max(duration, .seconds(1)), isLearned: true)
     }

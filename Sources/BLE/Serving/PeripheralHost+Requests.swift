@@ -113,11 +113,25 @@ extension PeripheralHost {
     private func wholeValue(
         of attribute: ServedAttribute, _ request: AttributeRequest, _ number: Int
     ) async throws(ATTError) -> [UInt8] {
+        if let stored = try storedValue(of: attribute) { return stored }
+        guard let handler = characteristic(attribute)?.reader(at: attribute) else { throw .invalidHandle }
+        return try await run(number) { () throws(ATTError) in try await handler(request) }
+    }
+
+    /// Returns the current value, unless there is a handler for it.
+    private func storedValue(of attribute: ServedAttribute) throws(ATTError) -> [UInt8]? {
         guard let characteristic = characteristic(attribute), let initial = characteristic.value(at: attribute) else {
             throw .invalidHandle
         }
-        guard let handler = characteristic.reader(at: attribute) else { return values[attribute] ?? initial }
-        return try await run(number) { () throws(ATTError) in try await handler(request) }
+        guard characteristic.reader(at: attribute) == nil else { return nil }
+        return values[attribute] ?? initial
+    }
+
+    /// Whether an attribute has no handlers: a write of it stores the value, and waits for nothing before.
+    private func isOnlyStored(_ attribute: ServedAttribute) -> Bool {
+        guard let characteristic = characteristic(attribute) else { return false }
+        return characteristic.writer(at: attribute) == nil && characteristic.reader(at: attribute) == nil
+            && authorization(of: attribute) == nil
     }
 
     func write(
@@ -152,11 +166,20 @@ extension PeripheralHost {
             throw .insufficientResources
         }
         defer { requests.writes.end(number) }
-        try await wait(turn, number)
-        try await authorize(.write, attribute, request, number)
+        // What is only stored takes effect in the step in which it joins: a read that follows a command takes no fewer
+        // steps to get here, and must not overtake it.
+        if !isOnlyStored(attribute) {
+            try await wait(turn, number)
+            try await authorize(.write, attribute, request, number)
+        }
         var value = value
         if request.offset > 0 {
-            let present = try await wholeValue(of: attribute, request, number)
+            let present: [UInt8]
+            if let stored = try storedValue(of: attribute) {
+                present = stored
+            } else {
+                present = try await wholeValue(of: attribute, request, number)
+            }
             guard request.offset <= present.count else { throw .invalidOffset }
             value = present.prefix(request.offset) + value + present.dropFirst(request.offset + value.count)
         }
@@ -170,8 +193,11 @@ extension PeripheralHost {
             let whole = value
             try await run(number) { () throws(ATTError) in try await handler(whole, request) }
         } else {
-            values[attribute] = value
-            if attribute.descriptor == nil { await notifyAll(value, from: attribute) }
+            guard attribute.descriptor == nil else {
+                values[attribute] = value
+                return
+            }
+            await notifyAll(value, from: attribute, keep(value, in: attribute))
         }
     }
 

@@ -91,7 +91,7 @@ extension PeripheralHost {
     ) async {
         guard let subscription = subscriptions[attribute, central], subscription.number == number else { return }
         do throws(BLEError) {
-            try await send(value, from: attribute, to: central)
+            try await send(value, from: attribute, to: central, of: number)
         } catch {
             // A cancelled handler sends nothing. This is not an error.
             if error.code == .cancelled { return }
@@ -105,16 +105,28 @@ extension PeripheralHost {
     private func indicate(
         _ value: [UInt8], from attribute: ServedAttribute, _ central: DeviceID?, number: Int
     ) async throws(BLEError) {
-        guard subscriptions[attribute, central]?.number == number else {
-            throw BLEError(.disconnected, "the subscription has ended", attribute: attribute, of: self)
-        }
-        try await send(value, from: attribute, to: central, confirmed: true)
+        try await send(value, from: attribute, to: central, of: number, confirmed: true)
+    }
+
+    /// The turn of a value that was stored, to be sent to all subscribers.
+    struct StoredTurn {
+        let number: Int
+        let outcome: Outcome<Void>
+    }
+
+    /// Stores a value, and begins its turn in the same step: subscribers receive values in the order in which they were
+    /// stored.
+    func keep(_ value: [UInt8], in attribute: ServedAttribute) -> StoredTurn {
+        values[attribute] = value
+        let number = number()
+        // As many wait as there are requests, and calls of the program.
+        return StoredTurn(number: number, outcome: subscriptions.storedValues.wait(attribute, number).0)
     }
 
     /// Sends a value that was stored to all subscribers. An error is reported as an event.
-    func notifyAll(_ value: [UInt8], from attribute: ServedAttribute) async {
+    func notifyAll(_ value: [UInt8], from attribute: ServedAttribute, _ turn: StoredTurn) async {
         do throws(BLEError) {
-            try await send(value, from: attribute, to: nil, isStored: true)
+            try await send(value, from: attribute, to: nil, turn: turn)
         } catch {
             report(error)
         }
@@ -124,13 +136,20 @@ extension PeripheralHost {
     ///
     /// Throws `invalidLength` for a value that would be cut.
     ///
-    /// - Parameter isStored: whether it has just been stored. It then follows those that were stored before it.
+    /// - Parameters:
+    ///   - subscription: the number of the only subscription that it is for. Nil for any.
+    ///   - turn: that of a value that was stored, which ends with this call.
     func send(
-        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?, confirmed: Bool = false,
-        isStored: Bool = false
+        _ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?, of subscription: Int? = nil,
+        confirmed: Bool = false, turn: StoredTurn? = nil
     ) async throws(BLEError) {
+        defer { if let turn { subscriptions.storedValues.end(turn.number) } }
         try checkRunning()
         let subscribers = subscriptions[attribute]
+        guard subscription == nil || subscribers[central]?.number == subscription else {
+            guard confirmed else { return }
+            throw BLEError(.disconnected, "the subscription has ended", attribute: attribute, of: self)
+        }
         guard !subscribers.isEmpty else { return }
         let properties = characteristic(attribute)?.properties ?? []
         guard !confirmed || properties.contains(.indicate) else {
@@ -144,14 +163,7 @@ extension PeripheralHost {
                 .notSupported, "this system does not tell subscribers apart",
                 remedy: "Send the value to all of them.", attribute: attribute, of: self)
         }
-        if value.count > Self.shortestLimit, case let longest = longestValue(for: central, subscribers),
-            value.count > longest
-        {
-            throw BLEError(
-                .invalidLength, "a value of \(value.count) bytes does not fit a packet of the link",
-                remedy: "Send at most \(longest) bytes, or let the central read the value.", attribute: attribute,
-                of: self)
-        }
+        try checkLength(value, from: attribute, to: central)
         if confirmed {
             let observation = observe(.indicate, attribute, central)
             do throws(BLEError) {
@@ -161,17 +173,23 @@ extension PeripheralHost {
                 ended(observation, error.code)
                 throw error
             }
-        } else if isStored {
+        } else if let turn {
             // The stack may let each wait, for others to be sent first. No handler runs in a turn.
-            let number = number()
-            // As many wait as there are requests, and calls of the program.
-            let (turn, _) = subscriptions.storedValues.wait(attribute, number)
-            defer { subscriptions.storedValues.end(number) }
-            try await turn.wait()
+            try await turn.outcome.wait()
             try await transmit(value, from: attribute, to: nil)
         } else {
             try await transmit(value, from: attribute, to: central)
         }
+    }
+
+    /// Throws `invalidLength` for a value that would be cut on the way to a subscriber, or to one of all.
+    func checkLength(_ value: [UInt8], from attribute: ServedAttribute, to central: DeviceID?) throws(BLEError) {
+        guard value.count > Self.shortestLimit, case let subscribers = subscriptions[attribute], !subscribers.isEmpty,
+            case let longest = longestValue(for: central, subscribers), value.count > longest
+        else { return }
+        throw BLEError(
+            .invalidLength, "a value of \(value.count) bytes does not fit a packet of the link",
+            remedy: "Send at most \(longest) bytes, or let the central read the value.", attribute: attribute, of: self)
     }
 
     /// Sends an indication when its turn has come, and waits for its confirmation.

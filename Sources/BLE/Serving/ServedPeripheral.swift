@@ -105,14 +105,9 @@ extension PeripheralHost {
                 remedy: "An attribute has at most \(Self.maximumLength) bytes.", attribute: attribute, of: self)
         }
         if let served = characteristic.servedValue { return try served.set(value) }
-        let former = values[attribute] ?? characteristic.value
-        values[attribute] = value
-        do throws(BLEError) {
-            try await send(value, from: attribute, to: nil, isStored: true)
-        } catch {
-            if error.code == .invalidLength, self.characteristic(attribute) != nil { values[attribute] = former }
-            throw error
-        }
+        // What is refused is not stored.
+        try checkLength(value, from: attribute, to: nil)
+        try await send(value, from: attribute, to: nil, turn: keep(value, in: attribute))
     }
 
     func send(

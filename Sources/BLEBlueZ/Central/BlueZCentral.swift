@@ -26,6 +26,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private var role: Int?
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
+    /// The agents of the central's radios on this bus.
+    nonisolated let agents: BlueZAgents
     private(set) lazy var passive = PassiveScanner(stack, clock: configuredClock) { [weak self] event in
         self?.enter { $0.handle(event) }
     }
@@ -46,8 +48,13 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private var formerPeripherals: Set<Peripheral.ID> = []
 
     /// - Parameter stack: the part that this role shares with others on the same adapter.
-    package init(_ stack: BlueZStack) {
-        self.stack = stack
+    package init(_ stack: BlueZStack) { self.init(stack, BlueZAgents()) }
+
+    /// - Parameters:
+    ///   - stack: the part that this role shares with others on the same adapter.
+    ///   - agents: those of the central's other radios on the bus.
+    init(_ stack: BlueZStack, _ agents: BlueZAgents) {
+        (self.stack, self.agents) = (stack, agents)
         waits.onChange = { isWaiting in stack.enter { $0.hold(isWaiting) } }
     }
 
@@ -74,7 +81,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             BlueZStack.Role(kind: .central, logger: context.logger, clock: context.clock) { [weak self] event in
                 self?.enter { $0.handle(event) }
             })
-        agent = BlueZAgent(stack, context.pairing, logger: context.logger) { [weak self] event in
+        agent = BlueZAgent(stack, context.pairing, among: agents, logger: context.logger) { [weak self] event in
             await self?.handle(event)
         }
         // A default agent serves the whole system; other agents serve only this program.

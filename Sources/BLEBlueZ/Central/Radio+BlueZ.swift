@@ -22,9 +22,13 @@ extension Radio {
         adapter: String, address: BusAddress, channelSockets: (any ChannelSockets)?
     ) -> Radio {
         Radio(name: adapter) { others in
-            BlueZCentral(
-                BlueZStack(
-                    adapter: adapter, address: address, channelSockets: channelSockets, loop: .first(of: others)))
+            let stack = BlueZStack(
+                adapter: adapter, address: address, channelSockets: channelSockets, loop: .first(of: others))
+            // Another bus has another bluetoothd.
+            let other = others.lazy.compactMap { $0 as? BlueZCentral }.first {
+                $0.stack.address.description == address.description
+            }
+            return BlueZCentral(stack, other?.agents ?? BlueZAgents())
         }
     }
 }

@@ -8,8 +8,9 @@ struct PublishedChannel {
     let onEnd: @Sendable (BLEError) -> Void
     /// The address of the adapter at which the host listens; nil while it does not listen.
     var own: ChannelAddress?
-    var listening: ListeningChannel
-    /// Whether listening is being moved to the address of the adapter in use.
+    /// Nil until the host listens for the first time.
+    var listening: ListeningChannel?
+    /// Whether listening begins, or is being moved to the address of the adapter in use.
     var isMoving = false
 }
 
@@ -21,9 +22,25 @@ extension BlueZPeripheral {
         onEnd: @escaping @Sendable (BLEError) -> Void
     ) async throws(BLEError) -> PSM {
         let own = try ownAddress()
-        let listening = try await listen(at: own, psm, options, publication, accept)
-        published[publication] = PublishedChannel(
-            options: options, accept: accept, onEnd: onEnd, own: own, listening: listening)
+        // Known before it listens: accepting may fail, or another adapter be in use, before this goes on.
+        published[publication] = PublishedChannel(options: options, accept: accept, onEnd: onEnd, isMoving: true)
+        let listening: ListeningChannel
+        do throws(BLEError) {
+            listening = try await listen(at: own, psm, options, publication, accept)
+        } catch {
+            published[publication] = nil
+            throw error
+        }
+        guard published[publication] != nil else {
+            listening.close()
+            guard isStarted else { throw .shutDown }
+            // Accepting has failed, which was reported to `onEnd`.
+            return listening.psm
+        }
+        published[publication]?.own = own
+        published[publication]?.listening = listening
+        published[publication]?.isMoving = false
+        if (try? ownAddress()) != own { followAdapter() }
         return listening.psm
     }
 
@@ -51,11 +68,11 @@ extension BlueZPeripheral {
 
     /// Closes the listening socket.
     public func unpublishChannel(_ publication: Int) async {
-        published.removeValue(forKey: publication)?.listening.close()
+        published.removeValue(forKey: publication)?.listening?.close()
     }
 
     func unpublishChannels() {
-        for channel in published.values { channel.listening.close() }
+        for channel in published.values { channel.listening?.close() }
         published = [:]
     }
 
@@ -74,12 +91,14 @@ extension BlueZPeripheral {
     /// does not permit two sockets with the same number and address.
     private func move(_ publication: Int) async {
         defer { published[publication]?.isMoving = false }
-        while let channel = published[publication], let own = try? ownAddress(), channel.own != own {
-            channel.listening.close()
+        while let channel = published[publication], let former = channel.listening, let own = try? ownAddress(),
+            channel.own != own
+        {
+            former.close()
             published[publication]?.own = nil
             do throws(BLEError) {
                 let listening = try await listen(
-                    at: own, channel.listening.psm, channel.options, publication, channel.accept)
+                    at: own, former.psm, channel.options, publication, channel.accept)
                 guard published[publication] != nil else { return listening.close() }
                 published[publication]?.own = own
                 published[publication]?.listening = listening
@@ -99,7 +118,7 @@ extension BlueZPeripheral {
 
     private func listeningFailed(_ publication: Int, _ error: BLEError) {
         guard let channel = published.removeValue(forKey: publication) else { return }
-        channel.listening.close()
+        channel.listening?.close()
         channel.onEnd(error)
     }
 }

@@ -60,7 +60,11 @@ extension BlueZCentral {
         logger.debug(
             "a device has lost requests", metadata: ["device": "\(device)", "isForgotten": "\(isDisposable)"])
         guard isDisposable else { return }
-        let call = BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(device))
+        var call = BlueZ.call(adapterPath, BlueZ.adapter, "RemoveDevice", .objectPath(device))
+        // While this call waits for its turn, the device may be connected or paired.
+        call.onTurn = { [weak self] in
+            self?.assumeIsolated { $0.isUnused(device) ? nil : MethodReply() } ?? nil
+        }
         _ = try? await stack.call(call, during: .setting)
         try? await stack.fence()
     }
@@ -88,7 +92,14 @@ extension BlueZCentral {
         // Unless it is set, the alias is the name, or the address.
         let alias = properties[key: "Alias"]?.string
         let defaults = [nil, properties[key: "Name"]?.string, String(device.address.map { $0 == ":" ? "-" : $0 })]
-        return defaults.contains(alias) && !device.isConnected && !device.isPaired && !device.isBonded
-            && !device.isTrusted && !device.isBlocked && usesOfOthers(device.id, path) == 0
+        return defaults.contains(alias) && isUnused(path)
+    }
+
+    /// Whether bluetoothd has a device without a link, a bond, what a user has allowed or forbidden, or the
+    /// notifications of other programs.
+    private func isUnused(_ path: String) -> Bool {
+        guard let device = objects.devices[path] else { return false }
+        return !device.isConnected && !device.isPaired && !device.isBonded && !device.isTrusted && !device.isBlocked
+            && usesOfOthers(device.id, path) == 0
     }
 }

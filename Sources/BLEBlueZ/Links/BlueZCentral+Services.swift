@@ -13,7 +13,10 @@ extension BlueZCentral {
             let first = try await resolved(path)
             try await stack.fence()
             let second = try await resolved(path)
-            guard first.database == second.database else { continue }
+            // Now, too: the link may have ended before this goes on, and its attributes were removed.
+            guard first.database == second.database, try resolvedNow(path)?.database == second.database else {
+                continue
+            }
             let own = second.database.writesRefusedByBlueZ
             for (handle, attributePath) in second.paths {
                 attributes[AttributeID(peripheral: peripheral, handle: handle)] = AttributeObject(

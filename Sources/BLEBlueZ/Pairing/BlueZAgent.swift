@@ -4,10 +4,11 @@ internal import Logging
 
 /// The pairing agent of this program: the object that bluetoothd calls for prompts during a pairing.
 ///
-/// A program has one agent, which serves the `Pair` calls of its own bus connection. It is registered when a link is
-/// first requested, and a default agent at the start. A program that only scans registers none, because BlueZ would use
-/// it for pairings that no other agent handles. The registration lasts as long as bluetoothd runs, and is renewed after
-/// a restart. The agent runs on the stack's executor.
+/// A central has one agent for each adapter. It serves the `Pair` calls of its own bus connection, and passes on what
+/// bluetoothd asks about devices of the central's other adapters. It is registered when a link is first requested, and
+/// a default agent at the start. A program that only scans registers none, because BlueZ would use it for pairings that
+/// no other agent handles. The registration lasts as long as bluetoothd runs, and is renewed after a restart. The agent
+/// runs on the stack's executor.
 actor BlueZAgent: BlueZRole {
     enum Event: Sendable {
         /// The prompts for a peripheral are complete or no longer valid.
@@ -23,6 +24,8 @@ actor BlueZAgent: BlueZRole {
     private let path: String
     nonisolated let stack: BlueZStack
     private let pairing: PairingAgent
+    /// This agent and those of the central's other adapters.
+    private let agents: BlueZAgents
     private let logger: Logger
     private let report: @Sendable (Event) async -> Void
 
@@ -33,20 +36,21 @@ actor BlueZAgent: BlueZRole {
     /// The registration with the current bluetoothd.
     private var registration: Task<Void, Never>?
     private var problem: DBusError?
-    /// The unanswered prompts, by token, each with the device's path.
-    private var prompts: [Int: (device: String, task: Task<PairingAnswer, Never>)] = [:]
+    /// The unanswered prompts, by token, each with the agent that bluetoothd has asked.
+    private var prompts: [Int: (asked: ObjectIdentifier, task: Task<PairingAnswer, Never>)] = [:]
     private var lastToken = 0
-    private var lastPrompted: DeviceID?
+    private var lastPrompted: (id: DeviceID, asked: ObjectIdentifier)?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
     /// - Parameter report: receives events. A refusal is answered when it returns.
     init(
-        _ stack: BlueZStack, _ pairing: PairingAgent, path: String = centralPath, logger: Logger,
-        report: @escaping @Sendable (Event) async -> Void
+        _ stack: BlueZStack, _ pairing: PairingAgent, path: String = centralPath, among agents: BlueZAgents,
+        logger: Logger, report: @escaping @Sendable (Event) async -> Void
     ) {
         (self.stack, self.pairing, self.logger, self.report) = (stack, pairing, logger, report)
-        self.path = path
+        (self.path, self.agents) = (path, agents)
+        agents.add(self)
     }
 
     /// Whether bluetoothd has not accepted the agent.
@@ -61,10 +65,10 @@ actor BlueZAgent: BlueZRole {
     /// failed.
     func register() async {
         if number == nil {
-            number = await stack.addRegistration(
-                Registration(
-                    lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
-                    renew: { [weak self] in await self?.renew() }))
+            let renewal = Registration(
+                lost: { [weak self] in self?.assumeIsolated { $0.lost() } },
+                renew: { [weak self] in await self?.renew() })
+            number = onStack { $0.addRegistration(renewal) }
         }
         let registration = registration ?? Task { await self.registerOnce() }
         self.registration = registration
@@ -85,7 +89,7 @@ actor BlueZAgent: BlueZRole {
     /// Ends the registration. bluetoothd also forgets the agent when the session is closed, but later: the agent that
     /// another program registers meanwhile would not be the first one.
     func stop() async {
-        if let number { await stack.removeRegistration(number) }
+        if let number { onStack { $0.removeRegistration(number) } }
         number = nil
         lost()
         guard let (session, number) = served else { return }
@@ -148,18 +152,25 @@ actor BlueZAgent: BlueZRole {
             logger.debug("bluetoothd has released the agent")
             return .success(MethodReply())
         case "Cancel":
-            await cancelPrompts()
+            for agent in agents.all { await agent.cancelPrompts(of: ObjectIdentifier(self)) }
             return .success(MethodReply())
         default:
             guard let path = call.arguments.first?.string, let prompt = Self.prompt(call) else {
                 return .failure(
                     .remote("org.freedesktop.DBus.Error.InvalidArgs", "the arguments are not as documented"))
             }
-            return await answer(prompt, path)
+            let agent = agents.all.first { agent in agent.assumeIsolated { $0.hasAdapter(of: path) } } ?? self
+            return await agent.answer(prompt, path, asked: ObjectIdentifier(self))
         }
     }
 
-    private func answer(_ prompt: PairingPrompt, _ path: String) async -> Result<MethodReply, DBusError> {
+    /// Whether a device is on the adapter in use.
+    private func hasAdapter(of path: String) -> Bool { onStack { $0.choice.includes(path) } }
+
+    /// - Parameter asked: the agent that bluetoothd has asked.
+    private func answer(
+        _ prompt: PairingPrompt, _ path: String, asked: ObjectIdentifier
+    ) async -> Result<MethodReply, DBusError> {
         // The prompt may arrive before the signal that adds the device.
         if objects.devices[path] == nil { try? await stack.fence() }
         guard let id = id(ofDevice: path) else { return .failure(Self.rejected) }
@@ -167,8 +178,8 @@ actor BlueZAgent: BlueZRole {
         lastToken += 1
         let token = lastToken
         let task = Task { [pairing] in await pairing.answer(id, prompt) }
-        prompts[token] = (path, task)
-        lastPrompted = id
+        prompts[token] = (asked, task)
+        lastPrompted = (id, asked)
         let answer = await task.value
         let isVoid = prompts.removeValue(forKey: token) == nil
         switch answer {
@@ -181,11 +192,13 @@ actor BlueZAgent: BlueZRole {
         }
     }
 
-    /// Cancels the open prompts, which bluetoothd no longer needs answered or shown.
-    private func cancelPrompts() async {
-        for prompt in prompts.values { prompt.task.cancel() }
-        prompts = [:]
-        if let lastPrompted { await report(.ended(lastPrompted)) }
+    /// Cancels the open prompts of an agent, which bluetoothd no longer needs answered or shown.
+    private func cancelPrompts(of asked: ObjectIdentifier) async {
+        for (token, prompt) in prompts where prompt.asked == asked {
+            prompt.task.cancel()
+            prompts[token] = nil
+        }
+        if let lastPrompted, lastPrompted.asked == asked { await report(.ended(lastPrompted.id)) }
     }
 
     private static func prompt(_ call: IncomingCall) -> PairingPrompt? {

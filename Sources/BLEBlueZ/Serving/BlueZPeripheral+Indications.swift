@@ -32,28 +32,33 @@ extension BlueZPeripheral {
         values.sent(to: AttributeOfCentral(attribute: attribute, central: central), at: elapsed())
     }
 
-    /// Waits, if each value is confirmed, until the central has confirmed the one before, or can no longer. Returns
-    /// whether it was necessary to wait.
+    /// Begins a wait, if each value is confirmed, until the central has confirmed the one before, or can no longer. Nil
+    /// if there is none to confirm.
     ///
     /// One value at a time is what the Attribute Protocol allows, and bluetoothd can tell of no more: of two
     /// confirmations, it reports one if the second arrives before it has reported the first (`sock_io_conf` in its
     /// `src/gatt-database.c`).
-    func hasWaitedForConfirmation(
-        by central: DeviceID, _ attribute: ServedAttribute
-    ) async throws(BLEError) -> Bool {
+    func nextConfirmation(by central: DeviceID, _ attribute: ServedAttribute) -> Outcome<Void>? {
         let key = AttributeOfCentral(attribute: attribute, central: central)
         guard applications[attribute.application]?.onlyIndicating.contains(attribute) == true,
             values.unconfirmedCount(of: key, at: elapsed()) > 0
-        else { return false }
+        else { return nil }
+        return values.wait(for: key)
+    }
+
+    /// Waits for a confirmation, with a wait that the caller has begun.
+    func wait(
+        forConfirmation confirmation: Outcome<Void>, by central: DeviceID, _ attribute: ServedAttribute
+    ) async throws(BLEError) {
+        let key = AttributeOfCentral(attribute: attribute, central: central)
         do throws(BLEError) {
-            try await waitForChange(of: key, within: UnconfirmedValues.limit)
+            try await wait(for: confirmation, of: key, within: UnconfirmedValues.limit)
         } catch {
             guard error.code == .timedOut else { throw error }
             // bluetoothd has ended the link by now, or the confirmation is lost. Nothing was sent meanwhile: this is
             // the turn of the value that waits.
             values.forgetUnconfirmed(key)
         }
-        return true
     }
 
     /// Handles a confirmation, which bluetoothd reports with the call `Confirm` or over the socket of the central.
@@ -84,13 +89,16 @@ extension BlueZPeripheral {
             let key = values.keys(of: application).first(where: { values.isConfirming($0, each: each, at: elapsed()) })
         {
             let left = max(.zero, .milliseconds(500) - (elapsed() - begun))
-            guard (try? await waitForChange(of: key, within: left)) != nil else { return }
+            guard (try? await wait(for: values.wait(for: key), of: key, within: left)) != nil else { return }
         }
     }
 
     /// Waits until the subscriber has confirmed a value, or is no longer subscribed.
-    private func waitForChange(of key: AttributeOfCentral, within limit: Duration) async throws(BLEError) {
-        let change = values.wait(for: key)
+    ///
+    /// - Parameter change: a wait that the caller has begun, in the step in which it saw that it must wait.
+    private func wait(
+        for change: Outcome<Void>, of key: AttributeOfCentral, within limit: Duration
+    ) async throws(BLEError) {
         let expiry = change.expire(after: limit, clock: clockOfLimits) {
             BLEError(.timedOut, "the value was not confirmed")
         }

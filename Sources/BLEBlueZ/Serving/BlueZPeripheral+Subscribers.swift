@@ -186,8 +186,17 @@ extension BlueZPeripheral {
                         .notSupported, "bluetoothd sends an empty value to all subscribers only", isRetryable: false)
                 }
                 guard applications[attribute.application]?.isEnding == false else { return false }
-                if try await isFenced(attribute) { continue }
-                if try await hasWaitedForConfirmation(by: central, attribute) { continue }
+                // Seen in the step in which the value is sent: others have their turn in each wait.
+                if let fence = applications[attribute.application]?.fences[attribute], let signaled = fence.toAwait {
+                    // Until bluetoothd has received the values for all subscribers that were signaled before.
+                    try await stack.fence()
+                    fence.isAwaited(signaled)
+                    continue
+                }
+                if let confirmation = nextConfirmation(by: central, attribute) {
+                    try await wait(forConfirmation: confirmation, by: central, attribute)
+                    continue
+                }
                 do throws(LoopError) {
                     guard try socket.send(value) else {
                         try await socket.room()
@@ -206,17 +215,6 @@ extension BlueZPeripheral {
             }
         }
         return false
-    }
-
-    /// Waits until bluetoothd has received the values for all subscribers that were signaled before. Returns whether it
-    /// was necessary to wait.
-    private func isFenced(_ attribute: ServedAttribute) async throws(BLEError) -> Bool {
-        guard let fence = applications[attribute.application]?.fences[attribute], let signaled = fence.toAwait else {
-            return false
-        }
-        try await stack.fence()
-        fence.isAwaited(signaled)
-        return true
     }
 
     /// Returns a sender of the values of a characteristic, for any thread.
@@ -263,7 +261,13 @@ extension BlueZPeripheral {
         guard let emitter = emitter(of: attribute) else { throw .lost("the characteristic is not served now") }
         let fence = applications[attribute.application]?.givesSockets == true ? fence(attribute) : nil
         if let fence {
-            try await awaitSockets(attribute)
+            // Until bluetoothd has read the values in the sockets, for at most a second.
+            var pauseCount = 0
+            while pauseCount < 1000, subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
+                guard (try? await stack.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
+                pauseCount += 1
+            }
+            // In the step in which the sockets were seen to be empty: no value is sent over one in between.
             fence.isSignaled()
         }
         // Counted again after the signal: a fence in between does not cover it.
@@ -272,15 +276,6 @@ extension BlueZPeripheral {
             try await emitter.send(value)
         } catch {
             throw BLEError(error, during: .serving)
-        }
-    }
-
-    /// Waits until bluetoothd has read the values in the sockets of a characteristic, for at most a second.
-    private func awaitSockets(_ attribute: ServedAttribute) async throws(BLEError) {
-        var pauseCount = 0
-        while pauseCount < 1000, subscribers.sockets(attribute).contains(where: { !$0.isDrained }) {
-            guard (try? await stack.loop.clock.sleep(for: .milliseconds(1))) != nil else { throw .cancelled }
-            pauseCount += 1
         }
     }
 }

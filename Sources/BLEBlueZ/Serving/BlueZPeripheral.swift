@@ -139,7 +139,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         guard let pairing = context.pairing else { return }
         let agent = BlueZAgent(
             stack, PairingAgent(capability: pairing.capability, isDefault: true, answer: pairing.answer),
-            path: BlueZAgent.hostPath, logger: context.logger, report: { _ in })
+            path: BlueZAgent.hostPath, among: BlueZAgents(), logger: context.logger, report: { _ in })
         self.agent = agent
         await agent.register()
     }
@@ -189,7 +189,7 @@ public actor BlueZPeripheral: PeripheralBackend, BlueZRole {
         stack.loop.perform { for socket in sockets { socket.close() } }
         // A host that is released without a shutdown. bluetoothd forgets what was registered when the session closes.
         guard let role else { return }
-        stack.loop.perform { [published] in for channel in published.values { channel.listening.close() } }
+        stack.loop.perform { [published] in for channel in published.values { channel.listening?.close() } }
         Task { [stack] in await stack.leave(role) }
     }
 

@@ -25,7 +25,8 @@ package actor BlueZStack {
 
     /// Makes the sockets of L2CAP channels.
     nonisolated let channelSockets: any ChannelSockets
-    private let address: BusAddress
+    /// The bus that bluetoothd is on.
+    nonisolated let address: BusAddress
     private(set) var session: BusSession?
     private(set) var tree = ObjectTree()
     private(set) var choice: AdapterChoice

@@ -82,7 +82,7 @@ enum RadioArgument: Hashable, Sendable {
             do {
                 let bytes = try await InputFile.read(path, limit: keyLimit)
                 let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
-                guard let key = EncryptionKey(text) else {
+                guard let key = try? EncryptionKey(text) else {
                     throw ValidationError("\(path) is not a key: the Base64 form of 32 bytes, as ESPHome writes it.")
                 }
                 return key

@@ -29,8 +29,11 @@ extension Shell {
         let (result, isInterrupted) = await interrupts.during(.line) {
             await reader.next(prompt, completing: vocabulary)
         }
-        guard case .success(let read) = result, !isInterrupted else { return .interrupted }
-        return read
+        guard case .success(let read) = result else { return .interrupted }
+        guard isInterrupted else { return read }
+        // After Enter, the terminal itself has shown ^C.
+        if case .line = read { Progress.write("\n") }
+        return .interrupted
     }
 
     private func prompt() async -> String {

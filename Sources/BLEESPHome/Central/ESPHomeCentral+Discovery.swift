@@ -76,7 +76,10 @@
         /// Ends the subscription if nothing needs it: a proxy reports to its subscriber alone, and ends its links
         /// without one.
         func releaseSubscription() {
-            guard filter == nil, links.isEmpty, requests.isEmpty else { return }
+            guard filter == nil, links.isEmpty, !requests.areAwaited else { return }
+            // Those that nobody waits for are not answered any longer either, and must not take the answers of later
+            // ones.
+            _ = requests.takeAll()
             // Without a session there is none.
             try? setSubscription(false)
         }

@@ -4,7 +4,7 @@
     internal import Waiting
 
     extension ESPHomeCentral {
-        /// The maximum wait for the end of a link, in which the proxy may have lost the request.
+        /// The maximum time in which a proxy ends a link, or reports its slot as free. It may have lost the request.
         private static let ending = Duration.seconds(10)
 
         func address(_ id: Peripheral.ID) throws(BLEError) -> UInt64 {
@@ -104,28 +104,31 @@
         /// Fails what uses a link that has ended.
         private func endLink(_ address: UInt64, _ error: BLEError, isEnding: Bool) {
             let link = links[address]
-            links[address] = isEnding ? ProxyLink(state: .ending([])) : nil
+            links[address] = isEnding ? ProxyLink(state: .ending([], expiryOfEnding(address))) : nil
             deliveries = deliveries.filter { $0.key.address != address }
             link?.fail(error)
             for completion in requests.takeAll(address: address) { completion(.failure(error)) }
         }
 
-        /// Returns when a link that is ending has ended, or after a time: the proxy may not answer.
-        private func untilEnded(_ address: UInt64) async throws(BLEError) {
-            guard case .ending(var outcomes)? = links[address]?.state else { return }
-            let outcome = Outcome<Void>()
-            outcomes.append(outcome)
-            links[address]?.state = .ending(outcomes)
-            let expiry = Expiry(after: Self.ending, clock: configuredClock) { [weak self, loop] in
+        /// Removes a link that is ending, after the time that the proxy has.
+        private func expiryOfEnding(_ address: UInt64) -> Expiry {
+            Expiry(after: Self.ending, clock: configuredClock) { [weak self, loop] in
                 loop.perform { [weak self] in self?.assumeIsolated { $0.removeEnding(address) } }
             }
-            defer { expiry.cancel() }
+        }
+
+        /// Returns when a link that is ending has ended, or its time is over: the proxy may not answer.
+        private func untilEnded(_ address: UInt64) async throws(BLEError) {
+            guard case .ending(let outcomes, let expiry)? = links[address]?.state else { return }
+            let outcome = Outcome<Void>()
+            links[address]?.state = .ending(outcomes + [outcome], expiry)
             try await outcome.wait()
         }
 
         private func removeEnding(_ address: UInt64) {
-            guard case .ending(let outcomes)? = links[address]?.state else { return }
+            guard case .ending(let outcomes, let expiry)? = links[address]?.state else { return }
             links[address] = nil
+            expiry.cancel()
             for outcome in outcomes { outcome.deliver(.success(())) }
             releaseSubscription()
         }
@@ -238,9 +241,9 @@
         }
 
         func pairingEnded(_ address: UInt64, _ isPaired: Bool, _ number: Int32) {
-            // Firmware answers a request to unpair in the same way.
-            if let completion = requests.take(.unpairing, address: address) {
-                return completion(unpairing(number == 0, number))
+            // Firmware answers a request to unpair in the same way, also if nobody waits for it any longer.
+            if requests.expects(.unpairing, address: address) {
+                return unpairingEnded(address, number == 0, number)
             }
             requests.take(.pairing, address: address)?(
                 isPaired ? .success([]) : .failure(.pairingFailed("the proxy reports the error \(number)")))

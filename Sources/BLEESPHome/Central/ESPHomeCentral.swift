@@ -8,7 +8,7 @@
         /// A backend that uses the radio of a Bluetooth proxy of ESPHome.
         ///
         /// ```swift
-        /// let key = EncryptionKey("…")
+        /// let key = try EncryptionKey("…")
         /// let central = try await Central(backend: .esphome("kitchen.local", key: key))
         /// ```
         ///

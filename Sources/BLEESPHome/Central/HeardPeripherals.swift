@@ -10,6 +10,18 @@ package struct HeardPeripherals {
         var advertisement: Advertisement
         /// When it was heard last, in advertisements.
         var lastHeard: Int
+
+        /// Adds a further advertisement. One access for all, because each looks for the entry.
+        mutating func receive(_ raw: RawAdvertisement, rssi: Int, count: Int) -> (DeviceID, Advertisement) {
+            lastHeard = count
+            if data != raw.data || addressType != raw.addressType {
+                (data, addressType) = (raw.data, raw.addressType)
+                advertisement.merge(Advertisement(received: raw.data))
+                advertisement.addressType = raw.addressType == 0 ? .public : .random
+            }
+            advertisement.rssi = rssi
+            return (id, advertisement)
+        }
     }
 
     /// The maximum number of peripherals. Of more, the half that was heard last is kept.
@@ -30,15 +42,7 @@ package struct HeardPeripherals {
         // 127: the strength is not available. A proxy of this package sends −127, which no radio measures.
         let rssi = raw.rssi == -127 ? 127 : Int(raw.rssi)
         if let index = entries.index(forKey: raw.address) {
-            entries.values[index].lastHeard = count
-            if entries.values[index].data != raw.data || entries.values[index].addressType != raw.addressType {
-                entries.values[index].data = raw.data
-                entries.values[index].addressType = raw.addressType
-                entries.values[index].advertisement.merge(Advertisement(received: raw.data))
-                entries.values[index].advertisement.addressType = raw.addressType == 0 ? .public : .random
-            }
-            entries.values[index].advertisement.rssi = rssi
-            return (entries.values[index].id, entries.values[index].advertisement)
+            return entries.values[index].receive(raw, rssi: rssi, count: count)
         }
         guard let address = DeviceAddress(raw.address) else { return nil }
         var advertisement = Advertisement(received: raw.data)

@@ -14,8 +14,9 @@ struct ProxyLink {
     enum State {
         case connecting(Outcome<Void>)
         case connected(mtu: Int)
-        /// Ended, or asked to end: the proxy may still hold its slot. The outcomes are those of callers that wait.
-        case ending([Outcome<Void>])
+        /// Ended, or asked to end: the proxy may still hold its slot, until the time is over that it has. The outcomes
+        /// are those of callers that wait.
+        case ending([Outcome<Void>], Expiry)
     }
 
     var state: State
@@ -58,7 +59,9 @@ struct ProxyLink {
         switch state {
         case .connecting(let outcome): outcome.deliver(.failure(error))
         case .connected: break
-        case .ending(let outcomes): for outcome in outcomes { outcome.deliver(.success(())) }
+        case .ending(let outcomes, let expiry):
+            expiry.cancel()
+            for outcome in outcomes { outcome.deliver(.success(())) }
         }
     }
 

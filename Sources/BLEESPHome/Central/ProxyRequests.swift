@@ -33,6 +33,9 @@ package struct ProxyRequests {
 
     package var isEmpty: Bool { requests.isEmpty }
 
+    /// Whether somebody waits for an answer.
+    package var areAwaited: Bool { requests.values.contains { $0.contains { $0.completion != nil } } }
+
     /// Adds a request. Returns what identifies it for ``cancel(_:)``.
     package mutating func add(
         _ answer: Answer, address: UInt64, handle: UInt32 = 0, _ completion: @escaping Completion
@@ -65,6 +68,11 @@ package struct ProxyRequests {
         let removed = requests[cancellation.key]?.remove(at: index)
         if requests[cancellation.key]?.isEmpty == true { requests[cancellation.key] = nil }
         return removed?.completion
+    }
+
+    /// Whether an answer is expected, also if nothing waits for it.
+    package func expects(_ answer: Answer, address: UInt64, handle: UInt32 = 0) -> Bool {
+        requests[Key(address: address, handle: handle, answer: answer)] != nil
     }
 
     /// Takes the request that an answer belongs to. Nil if there is none, or if nothing waits for it.

@@ -1,3 +1,4 @@
+public import BLE
 internal import Crypto
 internal import FoundationEssentials
 
@@ -5,16 +6,24 @@ internal import FoundationEssentials
 public struct EncryptionKey: Sendable {
     let bytes: SymmetricKey
 
-    /// Reads a key. Nil if the text is not the Base64 form of 32 bytes.
-    public init?(_ text: String) {
-        guard let data = Data(base64Encoded: text) else { return nil }
-        self.init(bytes: Array(data))
+    /// Reads a key. Throws `invalidArgument` if the text is not the Base64 form of 32 bytes.
+    ///
+    /// It throws rather than returning nil, which would stand for a connection without encryption.
+    public init(_ text: String) throws(BLEError) {
+        guard let data = Data(base64Encoded: text) else { throw Self.invalid }
+        try self.init(bytes: Array(data))
     }
 
-    /// Creates a key. Nil if it does not have 32 bytes.
-    public init?(bytes: [UInt8]) {
-        guard bytes.count == 32 else { return nil }
+    /// Creates a key. Throws `invalidArgument` if it does not have 32 bytes.
+    public init(bytes: [UInt8]) throws(BLEError) {
+        guard bytes.count == 32 else { throw Self.invalid }
         self.bytes = SymmetricKey(data: bytes)
+    }
+
+    private static var invalid: BLEError {
+        BLEError(
+            .invalidArgument, "A key has 32 bytes, in Base64 44 characters.",
+            remedy: "Copy the key from the configuration of the proxy: api, encryption, key.")
     }
 
     private init(_ bytes: SymmetricKey) { self.bytes = bytes }

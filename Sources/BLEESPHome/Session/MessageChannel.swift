@@ -115,7 +115,7 @@ package struct MessageChannel: ~Copyable {
             return
         }
         let count = UInt16(truncatingIfNeeded: body.count)
-        let head = [type, count].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        let head = [UInt8(type >> 8), UInt8(type & 0xFF), UInt8(count >> 8), UInt8(count & 0xFF)]
         appendFrame(try ciphers!.sending.seal(head + body))
     }
 

@@ -142,7 +142,7 @@ public actor Devices {
                 if connected[serial] === device { connected[serial] = nil }
             }
             guard let running = connecting[serial] else { break }
-            if !running.isAbandoned { return try await take(running, serial) }
+            if let waiter = running.join() { return try await take(running, waiter, serial) }
             // Waits until the link of the abandoned attempt has ended.
             await running.untilEnded()
             if connecting[serial] === running { connecting[serial] = nil }
@@ -155,12 +155,15 @@ public actor Devices {
             await connector.giveBack(device)
         }
         connecting[serial] = work
-        return try await take(work, serial)
+        guard let waiter = work.join() else { throw .cancelled }
+        return try await take(work, waiter, serial)
     }
 
-    private func take(_ work: SharedWork<Device>, _ serial: String) async throws(BLEError) -> Device {
+    private func take(
+        _ work: SharedWork<Device>, _ waiter: SharedWork<Device>.Waiter, _ serial: String
+    ) async throws(BLEError) -> Device {
         do throws(BLEError) {
-            let device = try await work.value()
+            let device = try await work.value(of: waiter)
             publish(device)
             if connecting[serial] === work { connecting[serial] = nil }
             return device

@@ -41,10 +41,20 @@ final class SharedWork<Value: Sendable>: Sendable {
     /// The number of callers that wait for the result.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Waits for the result of the work.
-    func value() async throws(BLEError) -> Value {
+    /// A caller's wait for the result.
+    struct Waiter: Sendable {
+        fileprivate let token: Int
+        fileprivate let outcome: Outcome<Value>
+    }
+
+    /// Begins a wait for the result, for ``value(of:)``. Nil if the work was abandoned.
+    ///
+    /// For a caller on an actor, in the step in which it has found the work: others may have their turn before an
+    /// asynchronous function begins, and the last of them that waits may leave.
+    func join() -> Waiter? {
         let outcome = Outcome<Value>()
-        let token = state.withLock { state in
+        let token: Int? = state.withLock { state in
+            guard !state.isAbandoned else { return nil }
             state.lastToken += 1
             state.wasAwaited = true
             if let result = state.result {
@@ -54,8 +64,19 @@ final class SharedWork<Value: Sendable>: Sendable {
             }
             return state.lastToken
         }
-        defer { leave(token) }
-        return try await outcome.wait()
+        return token.map { Waiter(token: $0, outcome: outcome) }
+    }
+
+    /// Waits for the result of the work.
+    func value(of waiter: Waiter) async throws(BLEError) -> Value {
+        defer { leave(waiter.token) }
+        return try await waiter.outcome.wait()
+    }
+
+    /// Waits for the result of the work, from now on.
+    func value() async throws(BLEError) -> Value {
+        guard let waiter = join() else { throw .cancelled }
+        return try await value(of: waiter)
     }
 
     private func leave(_ token: Int) {

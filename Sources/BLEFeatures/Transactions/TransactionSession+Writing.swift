@@ -25,9 +25,15 @@ extension TransactionSession {
             if Task.isCancelled { return }
             do throws(BLEError) {
                 let limit = try result.get()
-                guard let id = queue.next() else { return }
+                guard queue.hasNext else { return }
+                // The link may have ended since.
+                if listening == nil { continue }
+                guard let id = queue.next(), let request = requests[id] else { return }
                 requests[id]?.isUnderWay = true
-                await write(id, limit)
+                // In the step in which it is released: the grace period of a request that is given up from now on
+                // begins after the write.
+                written = id
+                await write(id, request, limit)
             } catch {
                 for id in queue.removeWaiting() { settle(id, .failure(error)) }
                 return
@@ -61,21 +67,22 @@ extension TransactionSession {
         }
     }
 
-    private func write(_ id: Int, _ limit: Int) async {
-        guard let request = requests[id] else { return }
+    private func write(_ id: Int, _ request: Request, _ limit: Int) async {
+        // It may have ended before this begins.
+        guard requests[id] != nil else {
+            written = nil
+            return queue.finish(id, request.key)
+        }
+        let bytes: [UInt8]
         do throws(BLEError) {
-            let bytes = try codec.encode(request.request)
+            bytes = try codec.encode(request.request)
             guard bytes.count <= limit else { throw tooLong(bytes.count, limit) }
-            await write(bytes, of: id, request)
         } catch {
             // Nothing was written, so no reply is expected.
+            written = nil
             queue.finish(id, request.key)
-            settle(id, .failure(error))
+            return settle(id, .failure(error))
         }
-    }
-
-    private func write(_ bytes: [UInt8], of id: Int, _ request: Request) async {
-        written = id
         do throws(BLEError) {
             try await peripheral.writeBytes(
                 bytes, to: configuration.request, type: configuration.writeType, timeout: configuration.replyTimeout,

@@ -67,14 +67,13 @@ public actor TransactionSession<Codec: TransactionCodec> {
     public func start() async throws(BLEError) {
         try checkOpen()
         guard listening == nil else { return }
-        let work: SharedWork<Void>
-        if let starting, !starting.isOver {
-            work = starting
-        } else {
-            work = SharedWork { [weak self] () throws(BLEError) in _ = try await self?.listen() }
-            starting = work
+        if let starting, !starting.isOver, let waiter = starting.join() {
+            return try await starting.value(of: waiter)
         }
-        try await work.value()
+        let work = SharedWork { [weak self] () throws(BLEError) in _ = try await self?.listen() }
+        starting = work
+        guard let waiter = work.join() else { throw .cancelled }
+        try await work.value(of: waiter)
     }
 
     private static var closed: BLEError { BLEError(.connectionCancelled, "the session was ended", isRetryable: false) }

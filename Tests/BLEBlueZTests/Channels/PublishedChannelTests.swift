@@ -49,4 +49,26 @@ struct PublishedChannelTests {
         await central.shutDown()
         await host.shutDown()
     }
+
+    @Test func `a channel that is still being published follows the adapter in use, too`() async throws {
+        let world = try await BlueZWorld()
+        await world.daemon.addAdapter("hci1")
+        let host = try await world.makeHost()
+        await world.daemon.hang("listen")
+        let publishing = Task { try await host.publishChannel(0x0090) }
+        await world.daemon.untilHung()
+        var states = await host.adapterStates().makeAsyncIterator()
+        await world.daemon.setPresent(false)
+        // The other adapter, which is used from now on.
+        await world.daemon.setPowered(false, adapter: "hci1")
+        while try await states.next() != .poweredOff {}
+        await world.daemon.setPowered(true, adapter: "hci1")
+        while try await states.next() != .poweredOn {}
+        await world.daemon.release()
+        let listener = try await publishing.value
+        await until { world.daemon.channelNumbers(at: Self.hci1) == [listener.psm] }
+        #expect(world.daemon.channelNumbers(at: Self.hci0) == [])
+        listener.close()
+        await host.shutDown()
+    }
 }

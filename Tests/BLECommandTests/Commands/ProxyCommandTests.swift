@@ -29,7 +29,7 @@
             let port = UInt16(output.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
             let key = try key ?? self.key
             return try await Central(
-                backend: .esphome("127.0.0.1", port: port, key: EncryptionKey(key)),
+                backend: .esphome("127.0.0.1", port: port, key: try EncryptionKey(key)),
                 configuration: .quiet())
         }
 
@@ -63,7 +63,7 @@
             }
             #expect(first.status == 130, "\(first.errors)")
             #expect(try mode(file) == 0o600)
-            #expect(EncryptionKey(key) != nil)
+            _ = try EncryptionKey(key)
             // The output is no terminal, and may be a journal that others read.
             #expect(!first.output.contains(key))
             #expect(try first.objects.first?["file"] as? String == file)
@@ -139,6 +139,35 @@
             #expect(linked.status != 0)
             #expect(!FileManager.default.fileExists(atPath: folder + "/other"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/state") == ["proxy.key"])
+        }
+
+        @Test(
+            arguments: [
+                (0o640, "read"), (0o602, "written"), (0o624, "read and written"), (0o711, nil), (0o600, nil),
+            ] as [(Int, String?)])
+        func `what others may do with a key file is told`(_ mode: Int, _ ways: String?) throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let file = ProxyKeyFile(path: file)
+            let key = try file.readOrMake().key.text
+            _ = try file.keepAddress("02:00:00:00:00:07")
+            for path in ["proxy.key", "proxy.address"] {
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: mode], ofItemAtPath: folder + "/state/" + path)
+            }
+            do throws(BLEError) {
+                #expect(try file.readOrMake().key.text == key)
+                #expect(ways == nil)
+            } catch {
+                #expect(error.code == .unauthorized)
+                #expect(error.message.hasSuffix("can be \(ways ?? "nothing") by others"))
+            }
+            do throws(BLEError) {
+                // Everybody in the network learns the address.
+                #expect(try file.readAddress() == "02:00:00:00:00:07")
+                #expect(mode & 0o022 == 0)
+            } catch {
+                #expect(error.message.hasSuffix("can be written by others"))
+            }
         }
 
         @Test func `processes that start in one moment have one key`() async throws {

@@ -15,7 +15,7 @@ struct RadiosCommandTests {
         var duration = 1
         while true {
             let result = try await tool(["--duration", "\(duration)"]).run()
-            if try result.status != 0 || isEnough(result) || duration > 100 { return result }
+            if try result.status != 0 || isEnough(result) || duration >= 64 { return result }
             duration *= 4
         }
     }
@@ -65,12 +65,41 @@ struct RadiosCommandTests {
         arguments: [
             (["--radio", "hci0", "--adapter", "hci0"], 64), (["--radio", "hci0", "--radio", "hci0"], 64),
             (["--record", "/tmp/x"], 64), (["--radio", "esphome://127.0.0.1:1?key-file=/does/not/exist"], 64),
-            (["nonsense"], 64), (["--duration", "0"], 64),
+            (["nonsense"], 64), (["--duration", "0"], 64), (["--find"], 64),
         ] as [([String], Int32)])
     func `what cannot be is refused`(_ arguments: [String], _ status: Int32) async throws {
         let result = try await Tool(["radios"] + arguments + ["--backend", "simulated"]).run()
         #expect(result.status == status, "\(result.errors)")
     }
+
+    #if DeviceCommands
+        @Test func `the devices of the network are listed, whatever their names`() async throws {
+            let world = try await BlueZWorld()
+            let none = try await world.ble("radios", "--find").run()
+            #expect(none.status == 17)
+            #expect(none.errors.contains("Avahi does not run"), "\(none.errors)")
+            let avahi = try await FakeAvahi(
+                world.bus,
+                services: [
+                    .init("attic", at: "10.0.0.7", ["mac=aabbccddeeff", "version=2026.11.0", "api_encryption=x"]),
+                    .init("evil\u{1B}[31m", at: "10.0.0.8", port: 7000, []),
+                ])
+            func find(_ arguments: String...) async throws -> Tool.Result {
+                try await listen(until: { $0.output.contains("10.0.0.7") && $0.output.contains("10.0.0.8") }) {
+                    world.ble(["radios", "--find"] + arguments + $0)
+                }
+            }
+            let text = try await find()
+            #expect(text.status == 0, "\(text.errors)")
+            #expect(text.output.contains(/attic +10\.0\.0\.7 +6053  AA:BB:CC:DD:EE:FF  yes  2026\.11\.0/))
+            #expect(!text.output.contains("\u{1B}"))
+            let objects = try await find("--json").objects
+            #expect(objects.map { $0["name"] as? String } == ["attic", "evil\u{1B}[31m"])
+            #expect(objects.map { $0["isEncrypted"] as? Bool } == [true, false])
+            #expect(objects.map { $0["port"] as? Int } == [6053, 7000])
+            await avahi.stop()
+        }
+    #endif
 
     @Test func `other commands use several radios, and a host does not`() async throws {
         let arguments = ["--radio", "hci0", "--radio", "hci1", "--backend", "simulated"]

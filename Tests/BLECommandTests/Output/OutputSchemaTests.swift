@@ -130,6 +130,21 @@ struct OutputSchemaTests {
     }
 
     #if DeviceCommands
+        @Test func `the devices of a network are, too`() async throws {
+            let world = try await BlueZWorld()
+            let avahi = try await FakeAvahi(
+                world.bus,
+                services: [.init("attic", at: "10.0.0.7", ["mac=aabbccddeeff"]), .init("bare", at: "10.0.0.8", [])])
+            // A busy machine may resolve nothing within a second.
+            for duration in [1, 4, 16, 64] {
+                let result = try await world.ble("radios", "--find", "--duration", "\(duration)", "--json").run()
+                guard result.output.split(separator: "\n").count == 2 || duration == 64 else { continue }
+                try check(result.output, ["foundProxy"])
+                break
+            }
+            await avahi.stop()
+        }
+
         @Test func `the events of a proxy are, too`() async throws {
             let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).key").path
             defer { try? FileManager.default.removeItem(atPath: file) }
@@ -141,7 +156,7 @@ struct OutputSchemaTests {
                 try await program.output.until("\n", after: "\"listening\"")
                 let port = UInt16(program.output.text.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
                 let text = try String(contentsOfFile: file, encoding: .utf8)
-                let key = EncryptionKey(text.trimmingCharacters(in: .newlines))
+                let key = try EncryptionKey(text.trimmingCharacters(in: .newlines))
                 let central = try await Central(
                     backend: .esphome("127.0.0.1", port: port, key: key), configuration: .quiet())
                 let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)

@@ -77,6 +77,17 @@ struct ShellCommandTests {
     }
 
     #if LineEditing
+        @Test func `Ctrl-C right after Enter does not wait for the next prompt`() async throws {
+            let status = try await shell { program in
+                try await program.output.until("Strap> ", after: "is connected")
+                let count = program.output.text.ranges(of: "Strap> ").count
+                try await program.write("sleep 600\n\u{3}")
+                try await program.output.until { $0.ranges(of: "Strap> ").count > count }
+                try await program.write("exit\n")
+            }
+            #expect(status == 0)
+        }
+
         @Test func `the Tab key completes, and lines are kept`() async throws {
             let status = try await shell { program in
                 try await program.output.until("Strap> ", after: "is connected")

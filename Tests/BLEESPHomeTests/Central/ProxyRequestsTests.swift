@@ -38,8 +38,13 @@ import Testing
     @Test func `the answer to a cancelled request is not that of the next`() {
         var requests = ProxyRequests()
         let first = requests.add(.value, address: 1, handle: 2, log.entry("first"))
+        #expect(requests.areAwaited)
         requests.cancel(first)?(.failure(.cancelled))
+        #expect(!requests.areAwaited)
+        #expect(requests.expects(.value, address: 1, handle: 2))
+        #expect(!requests.expects(.value, address: 1, handle: 3))
         _ = requests.add(.value, address: 1, handle: 2, log.entry("second"))
+        #expect(requests.areAwaited)
         #expect(requests.cancel(first) == nil)
         #expect(requests.take(.value, address: 1, handle: 2) == nil)
         requests.take(.value, address: 1, handle: 2)?(.success([]))

@@ -38,6 +38,29 @@ import Waiting
         #expect(try await tasks[1].value == 1)
     }
 
+    @Test func `who has joined keeps the work, even before waiting for it`() async throws {
+        let work = SharedWork { [gate] () throws(BLEError) in try await gate.wait() }
+        let others = await waiters(work, 1)
+        let waiter = try #require(work.join())
+        others[0].cancel()
+        await expectError(.cancelled) { try await others[0].value }
+        #expect(!work.isOver)
+        gate.deliver(.success(2))
+        #expect(try await work.value(of: waiter) == 2)
+    }
+
+    @Test func `work that was abandoned cannot be joined`() async throws {
+        let work = SharedWork { () throws(BLEError) -> Int in
+            await untilCancelled()
+            throw .cancelled
+        }
+        for task in await waiters(work, 1) { task.cancel() }
+        await until { work.isAbandoned }
+        let isJoined = work.join() != nil
+        #expect(!isJoined)
+        await expectError(.cancelled) { try await work.value() }
+    }
+
     @Test func `when the last has left the work is cancelled`() async throws {
         let isCancelled = SharedValue(false)
         let work = SharedWork { () throws(BLEError) -> Int in

@@ -57,6 +57,20 @@ import Testing
         await backend.shutDown()
     }
 
+    @Test func `a change is told once, also if the link ends before the services are discovered again`() async throws {
+        var events = await peripheral.connectionEvents().makeAsyncIterator()
+        try await peripheral.connect()
+        await device.setServices([Self.tank(), Self.more])
+        while let event = try await events.next() { if case .servicesChanged = event { break } }
+        try await peripheral.disconnect()
+        try await peripheral.connect()
+        #expect(try await peripheral.read(Self.other) == 1)
+        await world.central.shutDown()
+        var changes = 0
+        do { while let event = try await events.next() { if case .servicesChanged = event { changes += 1 } } } catch {}
+        #expect(changes == 0)
+    }
+
     @Test func `values stay in services that are as before`() async throws {
         try await peripheral.connect()
         await device.notify([9], from: Self.level.key)

@@ -6,10 +6,13 @@ import Testing
 
 /// Radios of a central that hear nothing, or come and go.
 @Suite(.hangLimit) struct RadioHealthTests {
+    private let faults = SharedValue(StubbornBackend.Faults())
+
     /// A central with two radios, and a battery that only the first one hears.
     private func world(
         restart: Radio.Restart = .scan, failures: Int = 0
     ) async throws -> (central: Central, radio: SimulatedRadio, clock: ManualClock, battery: SimulatedPeripheral) {
+        faults.change { $0.powerFailures = failures }
         let clock = ManualClock()
         let radio = SimulatedRadio(clock: clock)
         await radio.addAdapter("hci1")
@@ -17,7 +20,7 @@ import Testing
         await battery.setStrength(-60, adapter: "hci0")
         await battery.setStrength(nil, adapter: "hci1")
         var second = Radio(
-            name: "hci1", backend: StubbornBackend(.simulated(radio, adapter: "hci1"), failures: failures))
+            name: "hci1", backend: StubbornBackend(.simulated(radio, adapter: "hci1"), faults))
         second.restart = restart
         let central = try await Central(
             radios: [.simulated(radio, adapter: "hci0"), second], configuration: .quiet(clock: clock))
@@ -112,9 +115,10 @@ import Testing
         let scan = scan(central, radio)
         await clock.run(for: .seconds(182))
         #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
-        let end = Task(executorPreference: radio.taskExecutor) { await central.shutDown() }
-        await clock.run(for: .seconds(6))
-        await end.value
+        // It does not wait for the pause before the next attempt.
+        let time = clock.now
+        await central.shutDown()
+        #expect(clock.now == time)
         scan.cancel()
         let other = try await Central(
             backend: .simulated(radio, adapter: "hci1"), configuration: .quiet(clock: clock))
@@ -137,6 +141,93 @@ import Testing
         await clock.run(for: .seconds(1))
         #expect(await central.radios.map(\.isScanning) == [true, true])
         scan.cancel()
+        await central.shutDown()
+    }
+
+    @Test func `an attempt to connect waits for the radio that is restarted, and no longer`() async throws {
+        let (central, radio, clock, battery) = try await world(restart: .radio, failures: 3)
+        let peripheral = central.peripheral(battery.id)
+        try await peripheral.setRadios(["hci1"])
+        let scan = scan(central, radio)
+        func attempt() -> Task<String?, any Error> {
+            Task(executorPreference: radio.taskExecutor) {
+                try await peripheral.connect(timeout: .seconds(3600))
+                return await peripheral.radio
+            }
+        }
+        await clock.run(for: .seconds(182))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        await battery.setStrength(-50, adapter: "hci1")
+        let first = attempt()
+        await clock.run(for: .seconds(1))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        await clock.run(for: .seconds(9))
+        #expect(try await first.value == "hci1")
+        try await peripheral.disconnect()
+        // Silent again, and with a program that does not want it any longer.
+        await battery.setStrength(nil, adapter: "hci1")
+        faults.change { $0.powerFailures = 10 }
+        await clock.run(for: .seconds(182))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        let second = attempt()
+        await clock.run(for: .milliseconds(100))
+        try await central.setPowered(false, adapter: "hci1")
+        await expectError(.poweredOff) { _ = try await second.value }
+        scan.cancel()
+        await central.shutDown()
+    }
+
+    @Test func `an adapter is switched off whatever the stacks of other radios say`() async throws {
+        let (central, radio, clock, _) = try await world(restart: .radio, failures: 3)
+        let scan = scan(central, radio)
+        await clock.run(for: .seconds(182))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOff])
+        faults.change { $0.isLost = true }
+        try await central.setPowered(false, adapter: "hci0")
+        #expect(await central.radios.map(\.state) == [.poweredOff, .poweredOff])
+        scan.cancel()
+        await central.shutDown()
+        // One that has no switch comes first.
+        let other = SharedValue(StubbornBackend.Faults(isUnswitched: true))
+        let proxy = Radio(name: "proxy", backend: StubbornBackend(.simulated(radio, adapter: "hci1"), other))
+        let mixed = try await Central(
+            radios: [proxy, .simulated(radio, adapter: "hci0")], configuration: .quiet(clock: clock))
+        try await mixed.setPowered(true, adapter: "hci0")
+        #expect(await mixed.radios.map(\.state).last == .poweredOn)
+        await expectError(.notSupported) { try await mixed.setPowered(false, adapter: "hci1") }
+        await mixed.shutDown()
+    }
+
+    @Test func `a scan that ends while it starts is started again after a pause`() async throws {
+        let (central, radio, clock, _) = try await world()
+        faults.change { $0.endedScans = 2 }
+        let scan = scan(central, radio)
+        await clock.run(for: .milliseconds(400))
+        #expect(faults.value.scans == 1)
+        #expect(await central.radios.map(\.isScanning) == [true, false])
+        await clock.run(for: .seconds(5))
+        #expect(faults.value.scans == 3)
+        #expect(await central.radios.map(\.isScanning) == [true, true])
+        scan.cancel()
+        await central.shutDown()
+    }
+
+    @Test func `a central has started when a radio is switched on while another does not answer`() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        await radio.addAdapter("hci1")
+        await radio.setPowered(false, adapter: "hci0")
+        faults.change { $0.isMute = true }
+        let mute = Radio(name: "hci1", backend: StubbornBackend(.simulated(radio, adapter: "hci1"), faults))
+        let making = Task(executorPreference: radio.taskExecutor) {
+            try await Central(
+                radios: [.simulated(radio, adapter: "hci0"), mute], configuration: .quiet(clock: clock))
+        }
+        await clock.run(for: .seconds(6))
+        await radio.setPowered(true, adapter: "hci0")
+        let central = try await making.value
+        #expect(await central.radios.map(\.state) == [.poweredOn, .unavailable])
+        #expect(await central.adapterState == .poweredOn)
         await central.shutDown()
     }
 
@@ -169,51 +260,5 @@ import Testing
         #expect(try await none.next() == nil)
         #expect(await one.radios.isEmpty)
         await one.shutDown()
-    }
-}
-
-/// A simulated adapter that cannot be powered on the first times.
-private actor StubbornBackend: CentralBackend {
-    private let base: SimulatedBackend
-    private var failures: Int
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { base.unownedExecutor }
-    nonisolated var clock: any Clock<Duration> { base.clock }
-    nonisolated var taskExecutor: (any TaskExecutor)? { base.taskExecutor }
-    nonisolated var isCurrent: Bool { base.isCurrent }
-
-    init(_ base: SimulatedBackend, failures: Int) { (self.base, self.failures) = (base, failures) }
-
-    func setPowered(_ isPowered: Bool, adapter: String?) async throws(BLEError) {
-        if isPowered, failures > 0 {
-            failures -= 1
-            throw BLEError(.failed, "not now")
-        }
-        try await base.setPowered(isPowered, adapter: adapter)
-    }
-
-    func start(_ context: CentralContext) async throws(BLEError) { try await base.start(context) }
-    func shutDown() async { await base.shutDown() }
-    func adapterState() -> AdapterState { base.assumeIsolated { $0.adapterState() } }
-    func adapters() async throws(BLEError) -> [Adapter] { try await base.adapters() }
-    func knownPeripherals() -> [KnownPeripheral] { base.assumeIsolated { $0.knownPeripherals() } }
-    func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) { try await base.startDiscovery(filter) }
-    func stopDiscovery() async throws(BLEError) { try await base.stopDiscovery() }
-    func connect(_ peripheral: Peripheral.ID) async throws(BLEError) { try await base.connect(peripheral) }
-    func disconnect(_ peripheral: Peripheral.ID) async throws(BLEError) { try await base.disconnect(peripheral) }
-    func discoverServices(_ peripheral: Peripheral.ID) async throws(BLEError) -> GATTDatabase {
-        try await base.discoverServices(peripheral)
-    }
-    func start(
-        _ operation: AttributeOperation, on attribute: AttributeID,
-        completion: @escaping @Sendable (Result<[UInt8], BLEError>) -> Void
-    ) -> @Sendable () -> Void {
-        base.assumeIsolated { $0.start(operation, on: attribute, completion: completion) }
-    }
-    func startNotifications(
-        of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
-    ) async throws(BLEError) { try await base.startNotifications(of: characteristic, deliver: deliver) }
-    func stopNotifications(of characteristic: AttributeID) async throws(BLEError) {
-        try await base.stopNotifications(of: characteristic)
     }
 }

@@ -50,6 +50,34 @@ import Testing
 
     private func radios(_ paths: [RadioPath]) -> [String] { paths.filter { $0.obstacle == nil }.map(\.radio) }
 
+    // MARK: Attempts
+
+    /// Each turn lets the former attempt go one step further before the next one begins.
+    @Test(arguments: 0..<32)
+    func `a connect does not wait for an attempt that ends between two of its steps`(_ turns: Int) async throws {
+        let (world, battery, grip) = try await worldWithBattery()
+        let (radios, id, executor) = (world.central.backend, battery.id, world.radio.taskExecutor)
+        await grip.hold(.connect, .next(1))
+        let former = Task(executorPreference: executor) { try await radios.connect(id) }
+        await world.clock.run(for: .seconds(1))
+        let connect = Task(executorPreference: executor) {
+            let end = Task(executorPreference: executor) { try await radios.disconnect(id) }
+            for _ in 0..<turns { await Task.yield() }
+            let isEnded = SharedValue(false)
+            let next = Task(executorPreference: executor) {
+                try? await radios.connect(id)
+                isEnded.change { $0 = true }
+            }
+            try await end.value
+            return (isEnded, next)
+        }
+        await world.clock.run(for: .seconds(60))
+        let (isEnded, next) = try await connect.value
+        #expect(isEnded.value)
+        next.cancel()
+        await #expect(throws: (any Error).self) { try await former.value }
+    }
+
     // MARK: Services
 
     @Test func `services are compared with those of the last link of the same radio`() async throws {

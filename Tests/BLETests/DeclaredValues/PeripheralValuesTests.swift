@@ -255,7 +255,7 @@ import Testing
         await until { await strap.connectionState == .disconnected }
         try await strap.connect()
         let waiting = Task { [central = bench.central, id = strap.id] in
-            try await store.untilReady(on: central.linkNumber(id))
+            try await store.untilReady(store.beginWait(on: central.linkNumber(id)))
         }
         await bench.settle()
         producer.yield(.disconnected(gone))

@@ -22,8 +22,8 @@ import Testing
     /// What is done for a link may end when the next one is up already.
     @Test func `waiting for a link does not end with what becomes of an earlier one`() async throws {
         store.begin(1)
-        let ready = Task { try await store.untilReady(on: 2) }
-        let other = Task { try await store.untilReady(on: 1) }
+        let ready = Task { try await store.untilReady(store.beginWait(on: 2)) }
+        let other = Task { try await store.untilReady(store.beginWait(on: 1)) }
         await until { store.waiterCount == 2 }
         store.becomeReady()
         try await other.value

@@ -147,6 +147,15 @@ import Testing
         #expect(lost(&tracker, at: 10) == [strap])
     }
 
+    @Test func `a peripheral whose interval is not known has that time, too`() {
+        var tracker = DiscoveryTracker(
+            criteria: .any, duplicates: false, staleAfter: .seconds(2), learnsIntervals: true,
+            minimumPatience: .seconds(8))
+        _ = tracker.record(strap, advertisement, now: .zero)
+        #expect(lost(&tracker, at: 7) == [])
+        #expect(lost(&tracker, at: 8) == [strap])
+    }
+
     @Test func `before the second advertisement, the given time counts`() {
         var tracker = learning()
         _ = tracker.record(strap, advertisement, now: .zero)

@@ -69,9 +69,9 @@ import Waiting
     @Test(
         arguments: [
             (nil, false, .seconds(30)), (.seconds(8), false, .seconds(2)), (.seconds(120), false, .seconds(30)),
-            (.seconds(120), true, .milliseconds(500)),
+            (.seconds(120), true, .milliseconds(500)), (.seconds(1), true, .milliseconds(250)),
         ] as [(Duration?, Bool, Duration)])
-    func `a tolerance is a quarter of what may be silent, and half a second while that is learned`(
+    func `a tolerance is a quarter of what may be silent, and at most half a second while that is learned`(
         _ staleAfter: Duration?, _ learns: Bool, _ tolerance: Duration
     ) {
         let (_, producer) = BoundedStream.make(of: DiscoveryEvent.self, policy: .dropOldest(capacity: 1))

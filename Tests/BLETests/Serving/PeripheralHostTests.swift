@@ -236,6 +236,24 @@ import Testing
 
     // MARK: Values
 
+    @Test func `a value that was written is read at once, even if the one before is still being sent`() async throws {
+        let host = try await host()
+        let definition = definition(CharacteristicDefinition(Self.uuid, [.read, .write, .notify]))
+        try await host.withServed(definition) { _ in
+            await backend.report(.subscribed(backend.attribute, central: nil, attMTU: nil))
+            await backend.holdValue()
+            let first = Task { await rejection(of: [1]) }
+            await until { await backend.isHoldingValue }
+            let second = Task { await rejection(of: [2]) }
+            await until { (try? await backend.read(request())) == [2] }
+            await backend.releaseValue()
+            #expect(await first.value == nil)
+            #expect(await second.value == nil)
+            #expect(await backend.notified.map(\.0) == [[1], [2]])
+        }
+        await host.shutDown()
+    }
+
     @Test func `one central's short packets do not keep values from the others`() async throws {
         let host = try await host()
         let definition = definition(CharacteristicDefinition(Self.uuid, [.read, .notify]))

@@ -45,11 +45,9 @@ final class FuzzRun {
         if replayed == nil, number > 0, number % max(last / 10, 1) == 0 { measure(number) }
     }
 
-    private static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    private static let beginning = ContinuousClock.now
+    /// In seconds.
+    private static var now: Double { beginning.duration(to: .now) / .seconds(1) }
 
     /// Prints a line at once.
     func say(_ line: String) {

@@ -17,7 +17,7 @@ public func fuzzProxy(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     return 0
 }
 
-private let key = EncryptionKey(bytes: [UInt8](repeating: 0x5A, count: 32))!
+private let key = (try? EncryptionKey(bytes: [UInt8](repeating: 0x5A, count: 32))) ?? .random()
 
 /// Two bytes are the number of the message.
 private func fuzzMessage(_ bytes: [UInt8]) {

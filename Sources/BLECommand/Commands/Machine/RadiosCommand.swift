@@ -9,6 +9,9 @@ struct RadiosCommand: AsyncParsableCommand {
             Listens for 10 s by default. Without --radio, the radios are all adapters of this machine, or two of a \
             simulation. Of each peripheral, the radios are in the order in which they would be tried; one with an \
             obstacle would not. Docs/Radios.md has the rules of the score.
+
+            With --find, lists the devices with ESPHome in the network, of which Bluetooth proxies can be radios. \
+            Avahi finds them.
             """)
 
     @OptionGroup var options: CommonOptions
@@ -19,7 +22,18 @@ struct RadiosCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long to listen.", valueName: "seconds"))
     var duration = 10.0
 
+    @Flag(help: "List devices in the network that may be Bluetooth proxies, in place of radios.")
+    var find = false
+
     func validate() throws {
+        if find {
+            guard id == nil, options.radio.isEmpty, options.adapter == nil, options.backend == .bluez else {
+                throw ValidationError("--find needs no Bluetooth: remove ID, --radio, --adapter and --backend.")
+            }
+            #if !DeviceCommands
+                throw ValidationError("--find: this program was built without the trait DeviceCommands.")
+            #endif
+        }
         guard duration > 0, duration <= 86_400 else {
             throw ValidationError("--duration is a number of seconds above 0, at most 86400.")
         }
@@ -33,6 +47,9 @@ struct RadiosCommand: AsyncParsableCommand {
 
     func run() async throws {
         let duration = Duration.milliseconds(Int64(duration * 1000))
+        #if DeviceCommands
+            if find { return try await Self.find(for: duration, options) }
+        #endif
         let id = id.map { Peripheral.ID(address: $0) }
         try await Session.run(try await chosen(), outage: .isNothing) { central, output in
             guard !central.radioNames.isEmpty else {

@@ -19,7 +19,8 @@ import BLE
             discussion: """
                 Clients that speak ESPHome's native API use this machine's radio over the network: they scan, connect, \
                 read, write and subscribe. They need the key, which is made at the first start, and shown then on a \
-                terminal.
+                terminal. Two proxies of one machine need a --key-file or an --address each, since clients tell them \
+                apart by the address.
 
                 With --matter, a Matter server commissions devices through this machine's radio instead. The proxy \
                 dials it, listens at no port and needs no key. With --esphome, it serves both. See Docs/Radios.md.
@@ -156,7 +157,8 @@ import BLE
                 let logger = CommonOptions.logger(verbose: options.verbose)
                 let proxy = ProxyServer(central, configuration, logger: logger)
                 let events = await proxy.events()
-                let (ports, listening) = AsyncStream.makeStream(of: UInt16.self)
+                let (ports, listening) = AsyncStream.makeStream(
+                    of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
                 try await Self.untilFirstEnd { group in
                     group.addTask {
                         try await proxy.run(host: host, port: port) { port in

@@ -27,7 +27,7 @@ import BLE
             return ProxyKeyFile(path: folder + "/proxy.key")
         }
 
-        private var keyFile: PrivateLine { PrivateLine(path: path, what: "key file", forbidden: 0o077) }
+        private var keyFile: PrivateLine { PrivateLine(path: path, what: "key file", forbidden: 0o066) }
 
         /// `proxy.address` beside `proxy.key`. Others may read it: everybody in the network learns it.
         private var addressFile: PrivateLine {
@@ -41,7 +41,7 @@ import BLE
         /// or has no key.
         func readOrMake() throws(BLEError) -> (key: EncryptionKey, isNew: Bool) {
             let (text, isNew) = try keyFile.readOrMake { EncryptionKey.random().text }
-            guard let key = EncryptionKey(text) else {
+            guard let key = try? EncryptionKey(text) else {
                 throw keyFile.failure(
                     "has no key: Base64 of 32 bytes", remedy: "Remove it, and the proxy makes a key.")
             }
@@ -117,9 +117,11 @@ import BLE
             guard facts.st_uid == geteuid() || facts.st_uid == 0 else {
                 throw failure("belongs to another user", code: .unauthorized, remedy: "Give a file of this user.")
             }
-            guard facts.st_mode & forbidden == 0 else {
+            let found = facts.st_mode & forbidden
+            guard found == 0 else {
+                let ways = [(0o044, "read"), (0o022, "written")].filter { found & $0.0 != 0 }.map(\.1)
                 throw failure(
-                    "can be read or written by others", code: .unauthorized,
+                    "can be \(ways.joined(separator: " and ")) by others", code: .unauthorized,
                     remedy: "Remove it, and let the proxy make another; or, if nobody has used it: chmod 600")
             }
             var bytes = [UInt8](repeating: 0, count: Self.maximumCount)

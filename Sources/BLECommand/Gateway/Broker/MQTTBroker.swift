@@ -14,7 +14,8 @@ import BLE
         private let capacity: Int
         /// Tells people what is not possible.
         private let note: @Sendable (String) -> Void
-        /// Messages on their way to the client, whose queue is bounded.
+        /// Messages on their way to the client, whose queue is bounded. Here wait only those that were published since
+        /// the last turn of the client's thread: the client takes them all then, with or without a connection.
         private let outgoing: AsyncStream<(GatewayMessage, connection: Int?)>.Continuation
         /// The number of the connection that the reader of the events knows of. In a fleet, what was published on an
         /// earlier one is not sent. Nil outside of a fleet.

@@ -13,8 +13,6 @@
         private let editor: LineEditor
         private let vocabulary: ShellVocabulary
         private var size = Terminal.size(of: STDERR_FILENO)
-        /// Whether the line was given up.
-        private(set) var isInterrupted = false
         private var typed = TypedScalars()
         /// The prompt as libedit reads it.
         private let promptBuffer = UnsafeMutableBufferPointer<wchar_t>.allocate(capacity: 256)
@@ -24,6 +22,9 @@
         }
 
         deinit { promptBuffer.deallocate() }
+
+        /// Whether the line was given up, which Ctrl-C does.
+        var isCancelled: Bool { editor.isCancelled }
 
         /// Returns the prompt, which stays valid until the next call.
         func promptText() -> UnsafeMutablePointer<wchar_t>? {
@@ -52,12 +53,6 @@
         private func show(_ messages: [String], _ edit: OpaquePointer) {
             Progress.write("\r\u{1B}[J" + messages.map { $0 + "\r\n" }.joined())
             ble_edit_refresh(edit)
-        }
-
-        /// Ends the line without a result.
-        func interrupt() {
-            isInterrupted = true
-            Progress.write("^C\r\n")
         }
 
         /// Completes the word before the cursor, or shows what is possible. Returns whether anything is.

@@ -16,7 +16,7 @@
 
         /// The functions that keys are bound to.
         private static let keys = [
-            ("^I", "ble-complete"), ("^C", "ble-interrupt"), ("^Z", "ble-suspend"), ("^R", "em-inc-search-prev"),
+            ("^I", "ble-complete"), ("^Z", "ble-suspend"), ("^R", "em-inc-search-prev"),
             ("^W", "ed-delete-prev-word"), ("\\e[1;5D", "ed-prev-word"), ("\\e[1;5C", "em-next-word"),
             ("\\e[3~", "ed-delete-next-char"),
         ]
@@ -57,10 +57,6 @@
                 guard let edit, EditedLine.of(edit)?.complete(edit) == true else { return UInt8(CC_ERROR) }
                 return UInt8(CC_REFRESH)
             }
-            ble_edit_add(edit, "ble-interrupt".wide) { edit, _ in
-                EditedLine.of(edit)?.interrupt()
-                return UInt8(CC_NEWLINE)
-            }
             ble_edit_add(edit, "ble-suspend".wide) { edit, _ in
                 ble_edit_prepare(edit, 0)
                 EditorSession.suspend()
@@ -97,9 +93,9 @@
                 el_resize(edit)
                 var count: Int32 = 0
                 let scalars = el_wgets(edit, &count)
-                if line.isInterrupted { return .interrupted }
                 guard let scalars, count > 0 else {
-                    Progress.write("\n")
+                    // The terminal shows no keys while a line is edited.
+                    Progress.write(line.isCancelled ? "^C\n" : "\n")
                     return .end
                 }
                 let text = String(wide: UnsafeBufferPointer(start: scalars, count: Int(count)))

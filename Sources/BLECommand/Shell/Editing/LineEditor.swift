@@ -79,12 +79,13 @@
 
         /// The current prompt.
         var prompt: String { state.withLock(\.prompt) }
+        var isCancelled: Bool { state.withLock(\.isCancelled) }
 
         /// Waits for a byte. Nil at the end, or after a cancellation.
         ///
         /// - Parameter announce: called with the messages that arrive meanwhile.
         func nextByte(announce: ([String]) -> Void) -> UInt8? {
-            while !state.withLock(\.isCancelled) {
+            while !isCancelled {
                 var files = [
                     pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
                     pollfd(fd: wakeUp, events: Int16(POLLIN), revents: 0),

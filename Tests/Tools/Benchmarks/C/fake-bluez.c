@@ -1,10 +1,11 @@
 // fake-bluez COUNT RATE: an org.bluez with one adapter and one connected peripheral, one of whose characteristics notifies.
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. StartNotify is answered, and 100 ms later
-// COUNT values of 20 bytes are signaled: the counter from 0, little-endian, in the first 4 bytes. RATE is the number of
-// values a second, on an absolute schedule; 0 is as fast as the bus takes them. Then comes the marker: counter
-// 0xFFFFFFFF, and COUNT in the 4 bytes after it. The program answers no calls while it signals. That characteristic and
-// 15 others, char0021 to char0035, can be read.
+// COUNT values of 20 bytes are signaled: the counter from 0 in the first 4 bytes, and after the next 4 the time in
+// nanoseconds, by CLOCK_MONOTONIC, in 8 bytes, both little-endian. RATE is the number of values a second, on an absolute
+// schedule; 0 is as fast as the bus takes them. Then comes the marker: counter 0xFFFFFFFF, and COUNT in the 4 bytes after
+// it. The program answers no calls while it signals. That characteristic and 15 others, char0021 to char0035, can be
+// read.
 #include "fake-peripheral.h"
 
 #define CHARACTERISTIC SERVICE "/char0011"
@@ -40,9 +41,15 @@ enum { object_count = sizeof objects / sizeof *objects };
 
 static void send_value(DBusConnection *bus, uint32_t counter, uint32_t total) {
     uint8_t value[value_length] = {0};
+    struct timespec now;
+    uint64_t nanoseconds;
     const Property properties[] = {{"Value", "ay", .data = value, .data_length = value_length}, {NULL}};
     put_uint32(value, counter);
     put_uint32(value + 4, total);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanoseconds = now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+    put_uint32(value + 8, nanoseconds);
+    put_uint32(value + 12, nanoseconds >> 32);
     send_properties_changed(bus, CHARACTERISTIC, "org.bluez.GattCharacteristic1", properties, 1);
 }
 

@@ -1,9 +1,12 @@
-// fake-central COUNT RATE: an org.bluez with one adapter, and a central that subscribes to the application served to it.
+// fake-central COUNT RATE [reads]: an org.bluez with one adapter, and a central that uses the application served to it.
 //
 // On the bus at DBUS_SYSTEM_BUS_ADDRESS. It prints "ready" once it owns the name. On RegisterApplication it fetches the
-// application's objects and replies. 100 ms later it calls StartNotify on the first characteristic that notifies. It then expects
-// COUNT values of 20 bytes, each with its number from 0, little-endian, in the first 4 bytes. After the last one it calls
-// StopNotify. After any other value it exits, and releases the name org.bluez.
+// application's objects and replies. 100 ms later it calls StartNotify on the first characteristic that notifies. It then
+// expects COUNT values of 20 bytes, each with its number from 0, little-endian, in the first 4 bytes. After the last one
+// it calls StopNotify. After any other value it exits, and releases the name org.bluez.
+//
+// With `reads`, it reads these values from that characteristic, one after the other, and then calls StartNotify and
+// StopNotify.
 //
 // RATE is ignored: the application paces itself. One bus serves one application.
 #include "fake.h"
@@ -77,6 +80,8 @@ static const struct {
 typedef struct {
     uint32_t count, received;
     char *application, *characteristic;
+    // Whether it reads values instead.
+    bool reads;
 } Central;
 
 static void fail(const Central *self, const char *problem) {
@@ -208,6 +213,33 @@ static DBusMessage *register_application(DBusConnection *bus, Central *self, DBu
                         : dbus_message_new_error(call, "org.bluez.Error.Failed", "no characteristic notifies");
 }
 
+static void read_value(DBusConnection *bus, const Central *self) {
+    DBusMessageIter body, options;
+    DBusMessage *call = dbus_message_new_method_call(
+        self->application, self->characteristic, CHARACTERISTIC, "ReadValue");
+    dbus_message_iter_init_append(call, &body);
+    dbus_message_iter_open_container(&body, DBUS_TYPE_ARRAY, "{sv}", &options);
+    dbus_message_iter_close_container(&body, &options);
+    send(bus, call);
+    dbus_connection_flush(bus);
+}
+
+// Takes the reply to a read, and reads again, or ends with a subscription.
+static void take_read(DBusConnection *bus, Central *self, DBusMessage *reply) {
+    const uint8_t *value = NULL;
+    int length = 0;
+    if (!self->reads || self->received == self->count
+        || !dbus_message_get_args(
+            reply, NULL, DBUS_TYPE_ARRAY, DBUS_TYPE_BYTE, &value, &length, DBUS_TYPE_INVALID))
+        return;
+    uint8_t expected[4];
+    put_uint32(expected, self->received);
+    if (length != value_length || memcmp(value, expected, sizeof expected) != 0) fail(self, "another value");
+    if (++self->received < self->count) return read_value(bus, self);
+    call_characteristic(bus, self, "StartNotify");
+    call_characteristic(bus, self, "StopNotify");
+}
+
 static void subscribe(DBusConnection *bus, const Central *self) {
     char rule[512];
     snprintf(
@@ -216,7 +248,8 @@ static void subscribe(DBusConnection *bus, const Central *self) {
         self->application, self->characteristic);
     dbus_bus_add_match(bus, rule, NULL);
     begin_schedule(bus);
-    call_characteristic(bus, self, "StartNotify");
+    if (self->reads) read_value(bus, self);
+    else call_characteristic(bus, self, "StartNotify");
 }
 
 // --- values ---
@@ -281,6 +314,9 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *message, void 
     Central *self = data;
     switch (dbus_message_get_type(message)) {
     case DBUS_MESSAGE_TYPE_SIGNAL: return receive(bus, self, message);
+    case DBUS_MESSAGE_TYPE_METHOD_RETURN:
+        take_read(bus, self, message);
+        return DBUS_HANDLER_RESULT_HANDLED;
     case DBUS_MESSAGE_TYPE_ERROR:
         // StartNotify failed. (An application may end before it replies to StopNotify.)
         if (self->received < self->count) fail(self, dbus_message_get_error_name(message));
@@ -297,9 +333,10 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *message, void 
 }
 
 int main(int argument_count, char **arguments) {
-    Central central = {.count = argument_count == 3 ? strtoul(arguments[1], NULL, 10) : 0};
+    bool reads = argument_count == 4 && strcmp(arguments[3], "reads") == 0;
+    Central central = {.count = argument_count == 3 || reads ? strtoul(arguments[1], NULL, 10) : 0, .reads = reads};
     if (central.count == 0) {
-        fprintf(stderr, "usage: fake-central COUNT RATE\n");
+        fprintf(stderr, "usage: fake-central COUNT RATE [reads]\n");
         return 64;
     }
     return serve("fake-central", answer, &central);

@@ -1,4 +1,4 @@
-// receive-libdbus: libdbus alone, in its intended use: a filter and a loop around read_write_dispatch.
+// receive-libdbus [latency]: libdbus alone, in its intended use: a filter and a loop around read_write_dispatch.
 #include "measurement.h"
 
 #include <dbus/dbus.h>
@@ -43,8 +43,10 @@ static DBusHandlerResult receive(DBusConnection *bus, DBusMessage *message, void
     return DBUS_HANDLER_RESULT_HANDLED;
 }
 
-int main(void) {
+int main(int argument_count, char **arguments) {
     Measurement measurement = {0};
+    if (argument_count == 2 && strcmp(arguments[1], "latency") == 0)
+        measurement.latencies = malloc(latency_limit * sizeof *measurement.latencies);
     DBusError error = DBUS_ERROR_INIT;
     DBusConnection *bus = dbus_bus_get(DBUS_BUS_SYSTEM, &error);
     if (bus == NULL) {

@@ -19,8 +19,10 @@ def peripheral():
 
 
 class Measurement:
-    def __init__(self):
+    def __init__(self, measures_latency=False):
         self.count = 0
+        # The time of each value from its sender to this program, in microseconds.
+        self.latencies = [] if measures_latency else None
         self.in_order = True
         self.done = asyncio.Event()
 
@@ -31,6 +33,8 @@ class Measurement:
             return
         if self.count == 0:
             self.start()
+        if self.latencies is not None:
+            self.latencies.append((time.monotonic_ns() - int.from_bytes(value[8:16], "little")) / 1000)
         if counter != self.count:
             self.in_order = False
         self.count += 1
@@ -42,5 +46,10 @@ class Measurement:
         cpu = (time.process_time() - self.cpu) / self.count * 1e6
         wall = (time.monotonic() - self.wall) / self.count * 1e6
         complete = self.in_order and self.count == total
-        print(self.count, "complete" if complete else "incomplete", f"{cpu:.2f} {wall:.2f}", flush=True)
+        numbers = [f"{cpu:.2f}", f"{wall:.2f}"]
+        if self.latencies:
+            # What half, 99 % and 99.9 % of the latencies do not exceed.
+            ordered = sorted(self.latencies)
+            numbers += [f"{ordered[int(part * (len(ordered) - 1))]:.1f}" for part in (0.5, 0.99, 0.999)]
+        print(self.count, "complete" if complete else "incomplete", *numbers, flush=True)
         self.done.set()

@@ -38,6 +38,9 @@ enum Benchmarks {
         let numbers = arguments.compactMap { Int($0) }
         let word = arguments.first ?? ""
         switch (name, arguments.count, numbers.count) {
+        case ("latency", 1, 0):
+            guard let place = Place(rawValue: word) else { return false }
+            try await NotificationBenchmark.run(place, measuresLatency: true)
         case ("scope", 0, 0): try await NotificationBenchmark.run(.scope)
         case ("stream", 0, 0): try await NotificationBenchmark.run(.stream)
         case ("gdbus", 0, 0): try await NotificationBenchmark.run(.gdbus)
@@ -62,12 +65,26 @@ enum Benchmarks {
             guard let way = ServeBenchmark.Way(rawValue: word) else { return false }
             try await ServeBenchmark.run(way, count: UInt32(numbers[0]), rate: numbers[1])
         #if DeviceCommands
+            case ("proxy", 3, 1):
+                guard let place = Place(rawValue: word), let kind = ProxyBenchmark.Kind(rawValue: arguments[1]) else {
+                    return false
+                }
+                try await ProxyBenchmark.run(place, kind, devices: numbers[0])
+            case ("hub", 2, 1):
+                guard let seconds = Int(arguments[0]), ["plain", "encrypted"].contains(arguments[1]) else {
+                    return false
+                }
+                try await HubBenchmark.run(seconds: seconds, isEncrypted: arguments[1] == "encrypted")
+            case ("proxy-server", 0, 0): try await ProxyBenchmark.serve()
             case ("codec", 0, 0):
                 try CodecBenchmark.run()
                 try await ExchangeBenchmark.run()
         #endif
         case ("elements", 0, 0): try await ElementsBenchmark.run()
         case ("radio", 0, 0): try await RadioBenchmark.run()
+        case ("choice", 0, 0): try await ChoiceBenchmark.run()
+        case ("choice", 3, 3):
+            try await ChoiceBenchmark.run(radios: numbers[0], peripherals: numbers[1], rounds: numbers[2])
         case ("radio", 2, 2): try await RadioBenchmark.run(values: numbers[0], rounds: numbers[1])
         case ("crowd", 0, 0): try await RadioBenchmark.runCrowd()
         case ("crowd", 1, 1): try await RadioBenchmark.runCrowd(seconds: numbers[0])

@@ -12,13 +12,23 @@ enum NotificationBenchmark {
 
     /// The whole path, with code as users write it.
     @concurrent
-    static func run(_ place: Benchmarks.Place, _ delivery: NotificationDelivery = .standard) async throws {
+    static func run(
+        _ place: Benchmarks.Place, _ delivery: NotificationDelivery = .standard, measuresLatency: Bool = false
+    ) async throws {
         try await Benchmarks.withCentral(place) { central in
-            let values = try await central.peripheral(Benchmarks.peripheral).notifications(
-                heartRate, delivery: delivery, overflow: .fail(capacity: 1 << 20))
-            var measurement = Measurement()
-            for try await value in values where measurement.take(value) { break }
+            try await receive(central, delivery, measuresLatency: measuresLatency)
         }
+    }
+
+    /// Receives the values of the one peripheral, up to the marker.
+    nonisolated static func receive(
+        _ central: Central, _ delivery: NotificationDelivery = .standard, measuresLatency: Bool = false
+    ) async throws {
+        let values = try await central.peripheral(Benchmarks.peripheral).notifications(
+            heartRate, delivery: delivery, overflow: .fail(capacity: 1 << 20))
+        var measurement = Measurement()
+        if measuresLatency { measurement.latencies = [] }
+        for try await value in values where measurement.take(value) { break }
     }
 
     /// The bus session alone: the signals are decoded in its callback, and there is no backend, central or stream.

@@ -53,11 +53,17 @@ enum ScanBenchmark {
         }
     }
 
+    /// Reads a scan that keeps all unread events: those of a flood.
+    nonisolated static func receiveAll(_ central: Central, devices: Int) async throws {
+        try await receive(central, .any, ScanMeasurement(devices: devices), .fail(capacity: 1 << 20))
+    }
+
     private nonisolated static func receive(
-        _ central: Central, _ criteria: DiscoveryCriteria, _ measurement: ScanMeasurement
+        _ central: Central, _ criteria: DiscoveryCriteria, _ measurement: ScanMeasurement,
+        _ overflow: OverflowPolicy = .dropOldest(capacity: 1024)
     ) async throws {
         var measurement = measurement
-        for try await event in central.discoveryEvents(matching: criteria, duplicates: true) {
+        for try await event in central.discoveryEvents(matching: criteria, duplicates: true, overflow: overflow) {
             switch event {
             case .found(let discovery), .updated(let discovery): if measurement.take(discovery) { return }
             case .lost, .waiting: measurement.miss()

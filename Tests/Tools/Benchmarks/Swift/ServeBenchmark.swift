@@ -1,8 +1,10 @@
 internal import BLE
 internal import BLEBlueZ
 internal import Glibc
+internal import Synchronization
 
-/// Serves a characteristic to the fake central on the bus, and sends values from the first subscription to its end.
+/// Serves a characteristic to the fake central on the bus, and sends values from the first subscription to its end, or
+/// answers reads.
 enum ServeBenchmark {
     private static let characteristic = BluetoothUUID(0x2A37)
 
@@ -12,6 +14,8 @@ enum ServeBenchmark {
         case handler
         /// On the backend's thread.
         case loop
+        /// No values are sent: the central reads, and then subscribes and ends the subscription.
+        case reads
     }
 
     /// - Parameters:
@@ -22,6 +26,7 @@ enum ServeBenchmark {
         let backend = BlueZPeripheral.bluez()
         let host = try await PeripheralHost(backend: backend)
         let executor = way == .loop ? backend.taskExecutor : nil
+        let reads = Reads()
         let definition = PeripheralDefinition(
             advertisement: Advertisement(localName: "Strap", serviceUUIDs: [BluetoothUUID(0x180D)]),
             services: [
@@ -30,7 +35,9 @@ enum ServeBenchmark {
                     characteristics: [
                         CharacteristicDefinition(
                             characteristic, [.read, .notify],
+                            onRead: { _ in value(reads.number.add(1, ordering: .relaxed).oldValue) },
                             onSubscribe: { notifier in
+                                if way == .reads { return }
                                 try await withTaskExecutorPreference(executor) {
                                     try await send(count, rate, notifier)
                                 }
@@ -42,7 +49,9 @@ enum ServeBenchmark {
             // Until the subscription ends, when the central has every value, or until bluetoothd ends, when it has not.
             for try await event in events {
                 switch event {
-                case .unsubscribed: return
+                case .unsubscribed:
+                    if way == .reads { reads.report(count) }
+                    return
                 case .servicesLost, .failed:
                     print(0, "incomplete", 0, 0)
                     exit(70)
@@ -51,6 +60,15 @@ enum ServeBenchmark {
             }
         }
         await host.shutDown()
+    }
+
+    private final class Reads: Sendable {
+        let number = Atomic<UInt32>(0)
+
+        func report(_ count: UInt32) {
+            let answered = number.load(ordering: .relaxed)
+            print(answered, answered == count ? "complete" : "incomplete", 0, 0)
+        }
     }
 
     private static func send(_ count: UInt32, _ rate: Int, _ notifier: Notifier) async throws {

@@ -12,16 +12,33 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 from measure import Bus, Places, Unavailable, say
 
-# By name: the program, the fake, and the numbers of events of the short run and the long one.
+# By name: the event, the program, the fake if there is one, the numbers of the short run and the long one, and how many
+# events each of them is.
 PATHS = {
-    "notification": ("Benchmarks scope", "fake-bluez {count} 0", 2000, 12000),
-    "scan": ("Benchmarks scan scope 100", "fake-scan {count} 50000 100", 2000, 12000),
-    "read": ("Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300),
-    "serve": ("Benchmarks serve handler {count} 0", "fake-central {count} 0", 2000, 12000),
+    "notification": ("a notified value", "Benchmarks scope", "fake-bluez {count} 0", 2000, 12000, 1),
+    "scan": (
+        "a change of an advertising device", "Benchmarks scan scope 100", "fake-scan {count} 50000 100", 2000, 12000,
+        1),
+    "read": ("a read", "Benchmarks read scope {count} 1", "fake-bluez 0 0", 300, 1300, 1),
+    "serve": (
+        "a value that is notified as a peripheral", "Benchmarks serve handler {count} 0", "fake-central {count} 0",
+        2000, 12000, 1),
+    "request": (
+        "a read that a handler answers", "Benchmarks serve reads {count} 0", "fake-central {count} 0 reads", 300, 1300,
+        1),
+    "backend": (
+        "an advertisement of 100 peripherals, simulated, `Central(backend:)`", "Benchmarks choice 0 100 {count}", "",
+        20, 120, 100),
+    "radio": ("the same, `Central(radios:)` with one radio", "Benchmarks choice 1 100 {count}", "", 20, 120, 100),
+    "radios": (
+        "an advertisement of 10 peripherals that one of five radios receives", "Benchmarks choice 5 10 {count}", "",
+        100, 600, 50),
+    "crowd": ("the same of 1,000 peripherals", "Benchmarks choice 5 1000 {count}", "", 3, 8, 5000),
 }
 # How much a count may grow. It differs a little from run to run, because the grouping of events differs.
 TOLERANCE = 1.1
@@ -30,11 +47,11 @@ LIMIT = 300
 
 def instructions(places: Places, program: str, fake: str, count: int) -> int:
     """The instructions of one run."""
-    commands = [places.resolve(shlex.split(text.format(count=count))) for text in (program, fake)]
+    commands = [places.resolve(shlex.split(text.format(count=count))) for text in (program, fake) if text]
     if None in commands:
         raise Unavailable(f"{program} or {fake} is missing")
     output = places.work / "callgrind.out"
-    with open(places.log, "ab") as log, Bus(places, commands[1], log) as environment:
+    with open(places.log, "ab") as log, (Bus(places, commands[1], log) if fake else nullcontext({})) as environment:
         result = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output}", *commands[0]],
             env={"PATH": "/usr/bin:/bin", **environment}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
@@ -59,9 +76,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as work:
         places = Places(options.sources, options.cache, options.swift, Path(work), options.log)
         for name in options.names or PATHS:
-            program, fake, few, many = PATHS[name]
+            _, program, fake, few, many, events = PATHS[name]
             counts = [instructions(places, program, fake, count) for count in (few, many)]
-            cost = round((counts[1] - counts[0]) / (many - few))
+            cost = round((counts[1] - counts[0]) / (many - few) / events)
             limit = expected.get(name, 0) * TOLERANCE
             print(f"{name}: {cost} instructions an event, {expected.get(name, 'none')} before", flush=True)
             if options.write:

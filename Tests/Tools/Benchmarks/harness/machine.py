@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -20,6 +21,18 @@ def output(*command: str) -> str:
 def first(pattern: str, text: str) -> str:
     found = re.search(pattern, text, re.M)
     return found.group(1) if found else "?"
+
+
+def used() -> float:
+    """The time for which processors of this machine were in use since its start, by whatever, in seconds."""
+    user, nice, system, _, _, *rest = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+
+
+def own() -> float:
+    """The part of it that this process used, and those that it has started and that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(sum(resource.getrusage(kind)[:2]) for kind in kinds)
 
 
 def describe(sources: Path, python: Path) -> dict[str, str]:

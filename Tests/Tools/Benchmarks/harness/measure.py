@@ -7,9 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import machine
 from rows import Mode, Program, Row
 
 # Seconds for a bus or a fake to be ready, and for a program to end.
@@ -57,7 +59,7 @@ class Places:
                 path = Path(shutil.which(name))
         if path is None or not path.exists():
             return None
-        if name == "outside.py":
+        if name in ("outside.py", "served.py"):
             options = 2 if arguments[0] == "--until" else 0
             inner = self.resolve(arguments[options:])
             if inner is None:
@@ -89,8 +91,8 @@ class Bus:
                 f"--address=unix:dir={self.places.work}", "--nofork", "--print-address",
             ])
             environment = {"DBUS_SYSTEM_BUS_ADDRESS": address}
-            self.start(self.fake, environment)
-            return environment
+            # A fake that is not on the bus says where it is.
+            return {**environment, "FAKE": self.start(self.fake, environment)}
         except BaseException:
             self.__exit__()
             raise
@@ -167,6 +169,8 @@ class Measuring:
         # Whether a program has failed, and whether one has lost events.
         self.has_failed = self.has_lost = False
         self.missing: set[tuple[str, str]] = set()
+        # The part of all processors that other programs used, by row, in each round.
+        self.others: dict[str, list[float]] = {}
         # The output of commands that several programs have in common, in this round.
         self.shared: dict[str, tuple[str, int]] = {}
         self.log = open(places.log, "ab")
@@ -179,6 +183,14 @@ class Measuring:
                 self.run_row(row)
 
     def run_row(self, row: Row):
+        start = time.monotonic(), machine.used(), machine.own()
+        self.measure_row(row)
+        wall, used, own = (after - before for after, before in zip(
+            (time.monotonic(), machine.used(), machine.own()), start))
+        parts = self.others.setdefault(row.name, [])
+        parts.append(max(0, used - own) / (wall * os.cpu_count()))
+
+    def measure_row(self, row: Row):
         outcomes: dict[tuple[str, str], Outcome] = {}
         for mode in row.modes:
             for program in row.programs:
@@ -196,7 +208,7 @@ class Measuring:
     def run_program(self, row: Row, mode: Mode, program: Program) -> Outcome:
         values = mode.filled(self.quick)
         commands = [
-            self.places.resolve([word.format_map(values) for word in shlex.split(text)])
+            self.places.resolve(shlex.split(text.format_map(values)))
             for text in (program.command, row.fake) if text
         ]
         if None in commands:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import results
+from instructions import PATHS
 from results import Record
 from rows import Aim, Mode, Number, Program, Row
 
 WIDTH = 120
 NONE = "–"
+# The part of the processors in use by others from which on the page says so.
+BUSY = 0.05
 
 
 # --- figures ---
@@ -210,6 +213,8 @@ def rate_words(row: Row, record: Record) -> str:
 def record_words(record: Record, machine: dict[str, str], rounds: int) -> list[str]:
     """The differences between a row's measurement and the others."""
     words = []
+    if record.get("others", 0) >= BUSY:
+        words.append(f"Other programs used {record['others']:.0%} of the processors meanwhile.")
     if record["rounds"] != rounds:
         words.append(f"This was measured in {record['rounds']} rounds.")
     if record["machine"] != machine:
@@ -246,8 +251,21 @@ def section(row: Row, records: dict[str, Record], missed: dict[str, str]) -> str
     return "\n\n".join(part for part in parts if part)
 
 
-def page(template: str, rows: list[Row], records: dict[str, Record], missed: dict[str, str]) -> str:
+def instructions(counts: dict[str, dict[str, int]]) -> str:
+    """The stored counts of instructions, by event and architecture."""
+    lines = [["event", "name", *counts]]
+    for name, (event, *_) in PATHS.items():
+        numbers = [each.get(name) for each in counts.values()]
+        lines.append([event, f"`{name}`", *(NONE if number is None else f"{number:,}" for number in numbers)])
+    return table(lines)
+
+
+def page(
+    template: str, rows: list[Row], records: dict[str, Record], missed: dict[str, str],
+    counts: dict[str, dict[str, int]],
+) -> str:
     marks = {
+        "@INSTRUCTIONS@": instructions(counts),
         "@SUMMARY@": summary(rows, records),
         "@SECTIONS@": "\n\n".join(section(row, records, missed) for row in rows),
         "@MACHINE@": fill("\n".join(f"- {key}: {value}" for key, value in results.main_machine(records).items())),

@@ -9,8 +9,8 @@ from typing import Any
 from measure import Cell
 from rows import Row
 
-# A record of a row: machine, rounds, and cells by mode and program. A cell: runs, complete, perhaps late, and numbers,
-# each of which is its median, least and most.
+# A record of a row: machine, rounds, perhaps the part of the processors that others used, and cells by mode and program.
+# A cell: runs, complete, perhaps late, and numbers, each of which is its median, least and most.
 Record = dict[str, Any]
 
 
@@ -18,8 +18,13 @@ def rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def record(row: Row, cells: dict[tuple[str, str, str], Cell], rounds: int, machine: dict[str, str]) -> Record:
-    """The results of one row."""
+def record(
+    row: Row, cells: dict[tuple[str, str, str], Cell], rounds: int, machine: dict[str, str], others: list[float]
+) -> Record:
+    """The results of one row.
+
+    `others` is the part of all processors that other programs used, in each round.
+    """
     measured: dict[str, dict[str, Any]] = {}
     for mode in row.shown_modes:
         for program in row.programs:
@@ -32,7 +37,7 @@ def record(row: Row, cells: dict[tuple[str, str, str], Cell], rounds: int, machi
             for number, values in zip(row.numbers, zip(*cell.samples)):
                 entry["numbers"][number.key] = [rounded(value) for value in (median(values), min(values), max(values))]
             measured.setdefault(mode.key, {})[program.key] = entry
-    return {"machine": machine, "rounds": rounds, "cells": measured}
+    return {"machine": machine, "rounds": rounds, "others": round(median(others), 2), "cells": measured}
 
 
 def figure(record: Record | None, mode: str, program: str, number: str) -> list[float] | None:

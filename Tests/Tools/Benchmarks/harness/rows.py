@@ -147,6 +147,7 @@ HEART_RATE = "0000180d-0000-1000-8000-00805f9b34fb"
 NANOSECONDS = (Number("cpu", "ns"),)
 SCOPE, STREAM, OVER_GDBUS = "Swift, `withCentral`", "Swift, global executor", "Swift, over GDBus"
 LIBDBUS, GDBUS, BLEAK = "C, libdbus", "C, GDBus", "Python, bleak"
+AIOESPHOMEAPI = "Python, aioesphomeapi"
 BY_LIBDBUS = {"libdbus": "libdbus"}
 
 ROWS = (
@@ -189,6 +190,39 @@ ROWS = (
             {flood_count} values, sent as fast as the bus accepts them; *1 kHz* is {paced_count} values on an absolute
             schedule of one per millisecond. In a flood, the bus is the bottleneck, not the receiver.
             """,
+    ),
+    Row(
+        "latency",
+        "The latency of notifications",
+        "The time from the moment when a value is sent until the user's code has it, in µs: what half, 99 % and 99.9 % "
+        "of the values do not exceed.",
+        (
+            Program("libdbus", LIBDBUS, "receive-libdbus latency"),
+            Program("bleak", BLEAK, "receive-bleak.py latency"),
+            Program("stream", STREAM, "Benchmarks latency stream"),
+            Program("scope", SCOPE, "Benchmarks latency scope"),
+        ),
+        modes=tuple(
+            Mode(str(rate), f"{rate:,}/s", {"count": count, "rate": rate})
+            for rate, count in ((100, 1_000), (1_000, 5_000), (10_000, 50_000))
+        ),
+        fake="fake-bluez {count} {rate}",
+        numbers=(
+            Number("p50", "µs", 2, title="half"),
+            Number("p99", "µs", 3, title="99 %"),
+            Number("p999", "µs", 4, title="99.9 %"),
+        ),
+        aims=tuple(
+            Aim("scope", factor, reference, mode, number="p99")
+            for mode in ("100", "1000", "10000")
+            for reference, factor in (("libdbus", 1.5), ("bleak", 0.5))
+        ),
+        text="""
+            The programs and the sender are those of the section on notifications. The sender writes the time into each
+            value, and the receiver reads the same clock. Between them are the sender's message, the bus, and the
+            receiver's wake-up. The numbers of values are {100_count}, {1000_count} and {10000_count}.
+            """,
+        is_quick=False,
     ),
     Row(
         "scan",
@@ -322,6 +356,117 @@ ROWS = (
             Aim("scope", 0.8, "bleak", "paced"),
         ),
         text="The sender is `fake-sockets`: as `fake-bluez`, but each value is a packet of 20 bytes in a socket.",
+    ),
+    Row(
+        "proxy",
+        "Notifications through a proxy",
+        "The cost of one notification that comes from a Bluetooth proxy of ESPHome, encrypted: CPU time per value, "
+        "from the socket to the user's code.",
+        (
+            Program(
+                "aioesphomeapi", AIOESPHOMEAPI, "receive-aioesphomeapi.py values",
+                "aioesphomeapi 46.23 (PyPI), with `bluetooth_gatt_start_notify`."),
+            Program(
+                "stream", STREAM, "Benchmarks proxy stream values 0",
+                "`peripheral.notifications(…)` of a `Central(backend: .esphome(…))`."),
+            Program("scope", SCOPE, "Benchmarks proxy scope values 0", "the same in `withCentral`."),
+        ),
+        modes=paces(100_000, 5_000, 20_000),
+        fake="fake-proxy.py values {count} {rate}",
+        compare={"aioesphomeapi": "aioesphomeapi"},
+        aims=(Aim("scope", 0.2, "aioesphomeapi", "flood"), Aim("scope", 0.2, "aioesphomeapi", "paced")),
+        text="""
+            The sender is `fake-proxy`, whose frames are ready before the first is sent. Each has a value of 20 bytes.
+            """,
+        is_quick=False,
+    ),
+    Row(
+        "proxyscan",
+        "Scanning through a proxy",
+        "The cost of one advertisement that comes from a Bluetooth proxy of ESPHome, encrypted: CPU time per "
+        "advertisement, from the socket to the user's code, with 1,000 devices in range.",
+        (
+            Program(
+                "raw", AIOESPHOMEAPI, "receive-aioesphomeapi.py raw",
+                "aioesphomeapi 46.23 (PyPI), with `subscribe_bluetooth_le_raw_advertisements`. The program gets the "
+                "bytes of each advertisement, and does not decode them."),
+            Program(
+                "decoded", "aioesphomeapi, decoded", "receive-aioesphomeapi.py decoded",
+                "the same, with `parse_advertisement_data_bytes` of bluetooth-data-tools, as in Home Assistant. It "
+                "keeps nothing about the devices."),
+            Program(
+                "stream", STREAM, "Benchmarks proxy stream advertisements 1000",
+                "`central.discoveryEvents(duplicates: true)` of a `Central(backend: .esphome(…))`."),
+            Program("scope", SCOPE, "Benchmarks proxy scope advertisements 1000", "the same in `withCentral`."),
+        ),
+        head="receiver of a scan",
+        modes=(
+            Mode("flood", "flood", {"count": 200_000, "rate": 0}, {"count": 20_000}),
+            Mode("paced", "10 kHz", {"count": 50_000, "rate": 10_000}, {"count": 5_000}),
+        ),
+        fake="fake-proxy.py advertisements {count} {rate}",
+        compare={"raw": "aioesphomeapi", "decoded": "decoded"},
+        aims=tuple(
+            Aim("scope", 0.2, reference, mode) for mode in ("flood", "paced") for reference in ("raw", "decoded")),
+        text="""
+            The sender is `fake-proxy`, which sends raw advertisements, 16 in a message as firmware does. Each has five
+            structures in 45 bytes, and one in four has new manufacturer data. All receivers check the device, RSSI and
+            data of each. Scans in Swift also keep what each device advertises, and tell when it is gone.
+            """,
+        is_quick=False,
+    ),
+    Row(
+        "proxyserver",
+        "This machine as a proxy",
+        "The cost of one notification, and of one change of an advertising device, in a program that offers its radio "
+        "as a proxy: CPU time per value, from the bus to an encrypted socket.",
+        (
+            Program(
+                "central", SCOPE, "Benchmarks {alone}", "no proxy: the central alone, as in the sections above."),
+            Program(
+                "server", "`ProxyServer`", "served.py Benchmarks {kind} {size}",
+                "the same central with a `ProxyServer`, which has one client, encrypted."),
+        ),
+        head="program",
+        modes=(
+            Mode(
+                "values", "a value", {
+                    "alone": "scope", "kind": "values", "fake": "fake-bluez 25000 5000"},
+                {"fake": "fake-bluez 2500 5000"}),
+            Mode(
+                "changes", "a change", {
+                    "alone": "scan scope 1000", "kind": "advertisements", "fake": "fake-scan 50000 10000 1000"},
+                {"fake": "fake-scan 5000 10000 1000"}, size=1000),
+        ),
+        fake="{fake}",
+        compare={"central": "central"},
+        text="""
+            The senders are those of the sections on notifications, here with 5,000 values a second, and scanning. The
+            client is another process, which checks all values, and whose time does not count.
+            """,
+        may_lose=True,
+        is_quick=False,
+    ),
+    Row(
+        "choice",
+        "Several radios",
+        "The cost of one advertisement that a radio receives, on the simulated radio: CPU time, up to the user's loop.",
+        (
+            Program("backend", "no choice", "Benchmarks choice", "`Central(backend:)`.", line="choice 0 {size}"),
+            Program("one", "one radio", "Benchmarks choice", "`Central(radios:)` with one.", line="choice 1 {size}"),
+            Program(
+                "five", "five radios", "Benchmarks choice",
+                "`Central(radios:)` with five, all of which receive every advertisement. The loop gets those of one of "
+                "them.", line="choice 5 {size}"),
+        ),
+        head="central",
+        modes=(Mode("10", "10 peripherals", size=10), Mode("1000", "1,000 peripherals", size=1000)),
+        numbers=NANOSECONDS,
+        compare={"backend": "no choice"},
+        aims=(
+            Aim("one", 1.05, "backend", "1000"),
+            Aim("five", 1.2, mode="1000", reference_mode="10", text="10 peripherals"),
+        ),
     ),
     Row(
         "write",
@@ -630,12 +775,16 @@ ROWS = (
                 "stalled", "stalled reader", "Benchmarks memory stalled", line="memory stalled"),
             Program(
                 "passing", "passing devices", "Benchmarks memory passing", line="memory passing"),
+            Program(
+                "hour", "an hour of devices", "Benchmarks memory hour", "10,000 peripherals that come into range, stay "
+                "for 30 s and are lost: before the first, and after the last, with what is free returned to the "
+                "system. The hour is a virtual one.", line="memory hour"),
         ),
         head="process",
         numbers=(Number("start", "KiB", 0, title="at first"), Number("end", "KiB", 1, title="at the end")),
         aims=tuple(
             Aim(program, 1.05, number="end", reference_number="start", text="at first")
-            for program in ("stalled", "passing")
+            for program in ("stalled", "passing", "hour")
         ),
         is_quick=False,
     ),

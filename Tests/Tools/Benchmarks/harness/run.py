@@ -5,6 +5,7 @@ With --check, it only checks the options. With --wants NAME, it only returns whe
 """
 
 import argparse
+import json
 import signal
 import sys
 from pathlib import Path
@@ -66,10 +67,11 @@ def write(records: dict[str, results.Record]):
     records = {**results.load(path), **records}
     results.save(path, records, [row.name for row in ROWS])
     missed = page.missed_texts(SOURCES / "harness/missed.md")
+    counts = json.loads((SOURCES / "instructions.json").read_text("utf-8"))
     template = (SOURCES / "Performance.md.in").read_text("utf-8")
     docs = ROOT / "Docs"
     docs.mkdir(exist_ok=True)
-    (docs / "Performance.md").write_text(page.page(template, list(ROWS), records, missed), "utf-8")
+    (docs / "Performance.md").write_text(page.page(template, list(ROWS), records, missed, counts), "utf-8")
     (docs / "Performance.svg").write_text(plot.draw(list(ROWS), records), "utf-8")
     say("wrote Docs/Performance.md, Docs/Performance.svg and Tests/Tools/Benchmarks/results.json")
     silent = [row.name for row in ROWS if page.has_missed(row, records.get(row.name)) and row.name not in missed]
@@ -97,7 +99,10 @@ def main() -> int:
         say(problem)
         return EX_UNAVAILABLE
     here = machine.describe(SOURCES, options.cache / "venv/bin/python3") if options.write else {}
-    records = {row.name: results.record(row, measuring.cells, options.rounds, here) for row in options.rows}
+    records = {
+        row.name: results.record(row, measuring.cells, options.rounds, here, measuring.others[row.name])
+        for row in options.rows
+    }
     for row in options.rows:
         print(f"{row.name}: {row.title}\n\n{page.row_table(row, records[row.name])}\n")
     print(page.summary(options.rows, records), flush=True)

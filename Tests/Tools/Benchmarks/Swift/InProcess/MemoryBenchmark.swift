@@ -3,7 +3,7 @@ internal import BLESimulation
 internal import Glibc
 internal import Logging
 
-/// The resident memory after the first tenth of a long run, and at its end, in KiB.
+/// The resident memory at first and at the end of a long run, in KiB. At first is after its first tenth, or before it.
 enum MemoryBenchmark {
     private static let output = BluetoothUUID(0xFF01)
 
@@ -12,6 +12,8 @@ enum MemoryBenchmark {
         case stalled
         /// 100,000 peripherals with random addresses that come into range, are discovered, and leave.
         case passing
+        /// An hour in which 10,000 peripherals come into range and leave: before the first, and when the last is lost.
+        case hour
     }
 
     @concurrent
@@ -19,6 +21,7 @@ enum MemoryBenchmark {
         switch way {
         case .stalled: try await runStalled()
         case .passing: try await runPassing()
+        case .hour: try await runHour()
         }
     }
 
@@ -73,6 +76,59 @@ enum MemoryBenchmark {
             }
             report(.passing, start)
         }
+    }
+
+    private static func runHour() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        try await withCentral(backend: .simulated(radio), configuration: configuration(clock)) { central in
+            async let count = countLost(central)
+            // What a central needs once.
+            await pass(100, in: 60, radio, clock)
+            Memory.trim()
+            let start = Memory.resident
+            await pass(10_000, in: 3600, radio, clock)
+            Memory.trim()
+            report(.hour, start)
+            await central.shutDown()
+            guard await count == 10_100 else {
+                print("a peripheral was not lost")
+                exit(70)
+            }
+        }
+    }
+
+    /// Lets peripherals come into range, each for 30 s, and time pass until all are lost.
+    private static func pass(_ count: Int, in seconds: Int, _ radio: SimulatedRadio, _ clock: ManualClock) async {
+        var present: [(peripheral: SimulatedPeripheral, end: Int)] = []
+        var number = 0
+        for second in 0..<seconds + 60 {
+            while number < min(count, count * (second + 1) / seconds) {
+                let definition = PeripheralDefinition(
+                    advertisement: Advertisement(
+                        localName: "Passing \(number)", rssi: -80, manufacturerData: [0x004C: [1, 2, 3, 4]]),
+                    advertisingInterval: .seconds(1), services: [])
+                present.append((await radio.add(definition), second + 30))
+                number += 1
+            }
+            while let first = present.first, first.end <= second {
+                present.removeFirst()
+                await first.peripheral.remove()
+            }
+            await clock.run(for: .seconds(1))
+        }
+    }
+
+    private static func countLost(_ central: Central) async -> Int {
+        var count = 0
+        do {
+            for try await event in central.discoveryEvents(duplicates: true) {
+                if case .lost = event { count += 1 }
+            }
+        } catch {
+            // The central was shut down.
+        }
+        return count
     }
 
     private static func report(_ way: Way, _ start: Int) {

@@ -64,6 +64,17 @@ final class RawClient: Sendable {
         }
     }
 
+    /// Waits until a peripheral was reported this many times in what was not forgotten.
+    func untilReported(_ address: UInt64, times: Int) async throws {
+        try await received.until { messages in
+            let counts = messages.map { message in
+                guard case .advertisements(let all) = message else { return 0 }
+                return all.count { $0.address == address }
+            }
+            return counts.reduce(0, +) >= times
+        }
+    }
+
     /// Stops to read what arrives, or goes on.
     func setReading(_ isReading: Bool) async {
         let outcome = Outcome<Void>()
@@ -82,7 +93,7 @@ final class RawClient: Sendable {
 /// A proxy without encryption that answers the greeting, and keeps what it receives.
 ///
 /// As firmware, it also does what ESPHome's does with one subscriber: it makes links, tells of them to the subscriber
-/// alone, and ends them all without a word when that unsubscribes.
+/// alone, and ends them all without a word when that unsubscribes. It succeeds in pairing, whether there is a bond or not.
 final class RawProxy: Sendable {
     private let loop = EventLoop(name: "proxy")
     private let socket: StreamSocket
@@ -149,6 +160,11 @@ final class RawProxy: Sendable {
             case .request(.disconnect, let address, _):
                 guard firmware.isSubscribed, firmware.links.remove(address) != nil else { return [] }
                 return [.connection(address: address, isConnected: false, mtu: 0, error: 0x16)]
+            case .request(.pair, let address, _):
+                guard firmware.links.contains(address) else { return [] }
+                return [.paired(address: address, isPaired: true, error: 0)]
+            case .request(.unpair, let address, _):
+                return [.unpaired(address: address, isUnpaired: true, error: 0)]
             case .servicesRequest(let address):
                 return firmware.links.contains(address) ? [.servicesDone(address: address)] : []
             default: return []

@@ -34,8 +34,6 @@ public actor ProxyAnnouncement {
         case failure = 4
     }
 
-    private static let avahi = "org.freedesktop.Avahi"
-    private static let timeout = Duration.seconds(10)
     /// The pause before a bus that is not reached, or an Avahi that refuses, is tried again.
     private static let pause = Duration.seconds(30)
     /// The number of other names that are tried.
@@ -70,7 +68,7 @@ public actor ProxyAnnouncement {
         while !Task.isCancelled {
             let (changes, producer) = BoundedStream.make(of: Change.self, policy: .dropOldest(capacity: 64))
             let session = BusSession(
-                loop: loop, logger: logger, service: Self.avahi,
+                loop: loop, logger: logger, service: Avahi.service,
                 onSignal: { signal in if let change = Self.change(signal) { producer.yield(change) } },
                 onOwner: { producer.yield(.owner(isPresent: $0 != nil)) }, onLoss: { producer.yield(.busLost) })
             do {
@@ -96,16 +94,18 @@ public actor ProxyAnnouncement {
     private func announce(
         _ port: UInt16, _ place: TCP.Place, _ session: BusSession, _ changes: BoundedStream<Change>
     ) async throws {
-        try await session.open(bus, timeout: Self.timeout)
+        try await session.open(bus, timeout: Avahi.timeout)
         try await session.listen(
-            "type='signal',sender='\(Self.avahi)',interface='\(Self.avahi).Server',member='StateChanged'",
-            timeout: Self.timeout)
+            "type='signal',sender='\(Avahi.service)',interface='\(Avahi.service).Server',member='StateChanged'",
+            timeout: Avahi.timeout)
         var name = configuration.name
-        var isPresent = try await session.askOwner(timeout: Self.timeout) != nil
+        var isPresent = try await session.askOwner(timeout: Avahi.timeout) != nil
         var group: String?
         var next = changes.makeAsyncIterator()
         while true {
-            if let old = group { _ = try? await session.call(call(old, "EntryGroup", "Free"), timeout: Self.timeout) }
+            if let old = group {
+                _ = try? await session.call(Avahi.call(old, "EntryGroup", "Free"), timeout: Avahi.timeout)
+            }
             group = nil
             if isPresent {
                 do throws(DBusError) {
@@ -145,20 +145,21 @@ public actor ProxyAnnouncement {
     private func add(
         _ name: inout String, _ port: UInt16, _ place: TCP.Place, _ session: BusSession
     ) async throws(DBusError) -> String {
-        let reply = try await session.call(call("/", "Server", "EntryGroupNew"), timeout: Self.timeout)
+        let reply = try await session.call(Avahi.call("/", "Server", "EntryGroupNew"), timeout: Avahi.timeout)
         guard let group = try reply.value().string else { throw DBusError(.malformed, message: "Avahi gave no group") }
         for _ in 0..<Self.maximumNames {
             do throws(DBusError) {
                 let arguments: [DBusValue] = [
                     .int32(place.interface), .int32(place.family), .uint32(0), .string(name),
-                    .string("_esphomelib._tcp"), .string(""), .string(""), .uint16(port),
+                    .string(Avahi.serviceType), .string(""), .string(""), .uint16(port),
                     .array(element: "ay", texts.map { .bytes(Array($0.utf8)) }),
                 ]
-                _ = try await session.call(call(group, "EntryGroup", "AddService", arguments), timeout: Self.timeout)
-                _ = try await session.call(call(group, "EntryGroup", "Commit"), timeout: Self.timeout)
+                _ = try await session.call(
+                    Avahi.call(group, "EntryGroup", "AddService", arguments), timeout: Avahi.timeout)
+                _ = try await session.call(Avahi.call(group, "EntryGroup", "Commit"), timeout: Avahi.timeout)
                 return group
             } catch {
-                guard error.name == "\(Self.avahi).CollisionError" else { throw error }
+                guard error.name == "\(Avahi.service).CollisionError" else { throw error }
                 name = try await alternative(to: name, session)
             }
         }
@@ -166,17 +167,11 @@ public actor ProxyAnnouncement {
     }
 
     private func alternative(to name: String, _ session: BusSession) async throws(DBusError) -> String {
-        let call = call("/", "Server", "GetAlternativeServiceName", [.string(name)])
-        guard let other = try await session.call(call, timeout: Self.timeout).value().string else {
+        let call = Avahi.call("/", "Server", "GetAlternativeServiceName", [.string(name)])
+        guard let other = try await session.call(call, timeout: Avahi.timeout).value().string else {
             throw DBusError(.malformed, message: "Avahi gave no other name")
         }
         return other
-    }
-
-    private nonisolated func call(
-        _ path: String, _ interface: String, _ method: String, _ arguments: [DBusValue] = []
-    ) -> MethodCall {
-        MethodCall(Self.avahi, path, "\(Self.avahi).\(interface)", method, arguments)
     }
 
     /// What Home Assistant reads of a proxy before it connects.
@@ -187,7 +182,7 @@ public actor ProxyAnnouncement {
             "platform=HOST", "board=host", "network=ethernet", "project_name=\(info.projectName)",
             "project_version=\(info.projectVersion)",
         ]
-        if configuration.key != nil { texts.append("api_encryption=Noise_NNpsk0_25519_ChaChaPoly_SHA256") }
+        if configuration.key != nil { texts.append("api_encryption=\(Avahi.encryption)") }
         return texts
     }
 
