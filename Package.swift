@@ -261,7 +261,8 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome", "BLEFakeBlueZ",
+                "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome",
+                "BLEFakeBlueZ",
                 "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus",
                 "Hub", "Loop", "TwoAdapters", "Waiting", .log, .subprocess,
             ]),

@@ -8,6 +8,8 @@ final class MatterLink {
     let peripheral: Peripheral
     /// What makes the link and follows it. Cancelled to end the link. It ends when the link has ended.
     var task: Task<Void, Never>?
+    /// Answers the attempt to connect if it takes too long.
+    var deadline: Expiry?
     /// Why the proxy ends the link, if the server did not ask for it.
     var endReason: String?
     /// Whether the link has ended, or could not be made.
@@ -40,6 +42,10 @@ extension MatterProxy {
         let link = MatterLink(central.peripheral(device))
         links[number] = link
         let connection = self.number
+        link.deadline = call(after: MatterSession.connectLimit) { proxy in
+            guard connection == proxy.number else { return }
+            proxy.applying { $0.connectExpired(number) }
+        }
         link.task = Task { await follow(link, number, timeout, connection) }
     }
 
@@ -59,16 +65,26 @@ extension MatterProxy {
             observers.yield(.linkRefused(device))
         }
         if let hold { await clients?.releaseLink(device, hold) }
+        link.deadline?.cancel()
         links[number] = nil
         guard connection == self.number else { return }
         send(session?.linkEnded(number, error, reason: link.endReason) ?? [])
     }
 
+    /// How long the system may take to report the MTU, which is the smallest one otherwise.
+    private static let mtuLimit = Duration.seconds(5)
+
     private func linkBegan(_ peripheral: Peripheral, _ number: UInt16, _ connection: Int) async {
-        let mtu = (try? await peripheral.attMTU()) ?? 23
-        guard connection == self.number, !Task.isCancelled else { return }
+        let mtu = try? await Outcome<Int>.race(within: Self.mtuLimit, clock: clock) {
+            BLEError(.timedOut, "the MTU was not reported within \(Self.mtuLimit)")
+        } _: { () async throws(BLEError) in
+            try await peripheral.attMTU()
+        }
+        let state = await peripheral.connectionState
+        guard state == .connected, connection == self.number, !Task.isCancelled else { return }
+        links[number]?.deadline?.cancel()
         observers.yield(.linkConnected(peripheral.id))
-        send(session?.linkBegan(number, mtu: mtu) ?? [])
+        send(session?.linkBegan(number, mtu: mtu ?? 23) ?? [])
     }
 
     // MARK: What is done on a link
@@ -248,6 +264,8 @@ extension MatterProxy {
                 for try await value in values {
                     guard connection == self.number, links[number] === link else { break }
                     send([.notification(number, value)])
+                    // The values that follow wait in the stream, which is bounded.
+                    await room()
                 }
             } catch {
                 reason = error.message

@@ -58,6 +58,6 @@ extension MatterProxy {
             logger.info("the scan for the Matter server ended", metadata: ["error": "\(error)"])
         }
         scan = nil
-        send(session?.scanEnded(error) ?? [])
+        applying { $0.scanEnded(error) }
     }
 }

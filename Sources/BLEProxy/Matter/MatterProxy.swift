@@ -27,7 +27,7 @@ public actor MatterProxy {
     let logger: Logger
     private let server: MatterServerAddress
     private let connectionLimit: Int
-    private let clock: any Clock<Duration>
+    let clock: any Clock<Duration>
     private let age: @Sendable () -> Duration
     private let connector: @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor
     private var isRunning = false
@@ -102,7 +102,8 @@ public actor MatterProxy {
     /// Serves the Matter server until the task is cancelled, and ends its links then.
     ///
     /// A server that is away is dialed again after 0.5 s, 1 s, 2 s, … up to 30 s. Throws `notSupported` if the server
-    /// speaks another version of the protocol, and `failed` if the proxy runs already.
+    /// speaks another version of the protocol, and `failed` if the proxy runs already. Beside other clients, a server
+    /// of another version is told as lost instead, and dialed again every 30 s.
     public func run() async throws(BLEError) {
         guard !isRunning else { throw BLEError(.failed, "the proxy runs already", isRetryable: false) }
         isRunning = true
@@ -124,10 +125,15 @@ public actor MatterProxy {
             var start: Duration?
             let error = await serveOnce { start = self.age() }
             guard !Task.isCancelled else { return }
-            guard error.code != .notSupported else { throw error }
+            let isOther = error.code == .notSupported
+            guard !isOther || clients != nil else { throw error }
             logger.debug("no connection to the Matter server", metadata: ["error": "\(error.message)"])
             if toldReason != error.message { observers.yield(.serverLost(reason: error.message)) }
             toldReason = error.message
+            if isOther {
+                guard (try? await clock.sleep(for: Self.backoff.maximum)) != nil else { return }
+                continue
+            }
             // One that ends each connection at once is not dialed twice in a second.
             if let start, age() - start >= Self.backoff.maximum { pauses = Self.backoff.pauses }
             guard await pauses.wait(clock) else { return }
@@ -186,7 +192,8 @@ public actor MatterProxy {
             }
         }
         timer = call(after: Self.greetingLimit) { proxy in
-            guard proxy.number == number else { return }
+            // It may have greeted after the timer has fired.
+            guard proxy.number == number, proxy.session?.hasGreeted == false else { return }
             proxy.lose(BLEError(.timedOut, "it did not greet within \(Self.greetingLimit)"))
         }
         flush()
@@ -231,7 +238,7 @@ public actor MatterProxy {
         case .text(let bytes): apply(session?.receive(text: bytes) ?? [])
         case .binary(let bytes): apply(session?.receive(binary: bytes) ?? [])
         case .closed(let code, let reason):
-            let details = [code.map { "\($0)" }, reason.isEmpty ? nil : reason].compactMap { $0 }
+            let details = [code.map { "\($0)" }, reason.isEmpty ? nil : reason.harmless].compactMap { $0 }
             let text = details.isEmpty ? "" : " (\(details.joined(separator: ", ")))"
             lose(BLEError(.failed, "it closed the connection\(text)"))
         }
@@ -255,6 +262,8 @@ public actor MatterProxy {
                 links[link]?.task?.cancel()
             case .perform(let operation, let number, let link): perform(operation, number, link)
             case .linkRefused(let device): observers.yield(.linkRefused(device))
+            case .ignored(let opcode):
+                logger.debug("ignored a message of a Matter server", metadata: ["opcode": "\(opcode)"])
             case .fail(let failure): lose(BLEError(failure))
             }
         }
@@ -287,6 +296,15 @@ public actor MatterProxy {
     /// Whether the server takes what it is sent.
     var hasRoom: Bool { (socket?.unsentCount ?? 0) < Self.advertisementLimit }
 
+    /// Returns when the server has taken what it was sent, if there is no room for more, or if the task is cancelled.
+    func room() async {
+        guard !hasRoom, let socket else { return }
+        let outcome = Outcome<Void>()
+        socket.whenSent { outcome.deliver(.success(())) }
+        // The end of the connection cancels the tasks of its links.
+        try? await outcome.wait()
+    }
+
     private func flush() {
         guard let socket, let output = channel?.takeOutput() else { return }
         socket.send(output)
@@ -296,7 +314,7 @@ public actor MatterProxy {
     // MARK: Silence
 
     /// Does something after a duration.
-    private func call(after duration: Duration, _ work: @escaping @Sendable (isolated MatterProxy) -> Void) -> Expiry {
+    func call(after duration: Duration, _ work: @escaping @Sendable (isolated MatterProxy) -> Void) -> Expiry {
         Expiry(after: duration, clock: clock) { [weak self, loop] in
             loop.perform { [weak self] in self?.assumeIsolated { work($0) } }
         }
@@ -326,10 +344,9 @@ extension BLEError {
     fileprivate init(_ failure: MatterSession.Failure) {
         switch failure {
         case .otherVersion(let version):
-            let other = version.map { "version \($0)" } ?? "an unknown version"
             self.init(
                 .notSupported,
-                "the Matter server speaks \(other) of the protocol, and this proxy \(MatterFrame.version)",
+                "the Matter server speaks version \(version) of the protocol, and this proxy \(MatterFrame.version)",
                 isRetryable: false, remedy: "Use a matter.js server with version \(MatterFrame.version) of it.")
         case .refused(let reason): self.init(.failed, "it refuses this proxy: \(reason)")
         case .violation(let reason): self.init(.failed, "it violates the protocol: \(reason)")

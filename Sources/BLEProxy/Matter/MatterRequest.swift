@@ -119,8 +119,8 @@ enum MatterText {
 }
 
 extension MatterRequest {
-    /// How long an attempt to connect lasts if the server does not say, and at most. The server waits for 60 s.
-    private static let (usualTimeout, longestTimeout) = (Duration.seconds(30), Duration.seconds(60))
+    /// How long an attempt to connect lasts if the server does not say.
+    private static let usualTimeout = Duration.seconds(30)
 
     fileprivate init(_ name: String, _ arguments: MatterArguments) throws(MatterRefusal) {
         func perform(_ operation: MatterOperation) throws(MatterRefusal) -> MatterRequest {
@@ -135,7 +135,8 @@ extension MatterRequest {
         case "connect":
             let id = Peripheral.ID(rawValue: try arguments.string("address"))
             guard id.isAddress else { throw MatterRefusal(.deviceNotFound, "the address is not a device address") }
-            self = .connect(id, timeout: try arguments.milliseconds("timeout", Self.usualTimeout, Self.longestTimeout))
+            let limit = MatterSession.connectLimit
+            self = .connect(id, timeout: try arguments.milliseconds("timeout", Self.usualTimeout, limit))
         case "disconnect": self = .disconnect(link: try arguments.int("connection_handle"))
         case "discover_services": self = try perform(.discoverServices)
         case "discover_characteristics":

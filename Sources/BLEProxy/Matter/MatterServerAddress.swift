@@ -6,7 +6,7 @@ public struct MatterServerAddress: Hashable, Sendable {
     public let host: String
     /// The port. 80 if the text names none, as in all URLs of WebSockets; a Matter server listens at 5580.
     public let port: UInt16
-    /// The path, `/ble` if the text names none.
+    /// The path, `/ble` if the text names none, with the query if there is one.
     public let path: String
 
     /// The maximum length of the text, in bytes.
@@ -17,7 +17,8 @@ public struct MatterServerAddress: Hashable, Sendable {
     /// Throws `notSupported` for `wss://`, and `invalidArgument` for what is not such a URL.
     public init(_ text: String) throws(BLEError) {
         let invalid = BLEError(
-            .invalidArgument, "“\(text.prefix(100))” is not the URL of a Matter server", isRetryable: false,
+            .invalidArgument, "“\(text.prefix { $0 != "?" }.prefix(100))” is not the URL of a Matter server",
+            isRetryable: false,
             remedy: "Such a URL is ws://homeassistant.local:5580/ble.")
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw invalid
@@ -67,6 +68,6 @@ public struct MatterServerAddress: Hashable, Sendable {
 }
 
 extension MatterServerAddress: CustomStringConvertible {
-    /// The URL.
-    public var description: String { "ws://\(authority)\(path)" }
+    /// The URL, without its query, which may have a secret.
+    public var description: String { "ws://\(authority)\(path.prefix { $0 != "?" })" }
 }

@@ -18,6 +18,8 @@ struct MatterSession {
         case perform(MatterOperation, number: Int, link: UInt16)
         /// No link was made, because of the limit.
         case linkRefused(Peripheral.ID)
+        /// A binary message is of a kind that this version does not have.
+        case ignored(opcode: UInt8)
         /// Ends the connection.
         case fail(Failure)
     }
@@ -25,7 +27,8 @@ struct MatterSession {
     /// Why a connection to a server ends.
     enum Failure: Error, Equatable {
         /// The server speaks another version of the protocol. It will next time, too.
-        case otherVersion(Int?)
+        case otherVersion(Int)
+        /// With the server's words, which are safe to show.
         case refused(String)
         case violation(String)
     }
@@ -36,15 +39,25 @@ struct MatterSession {
     static let maximumWaiting = 256
     /// The maximum number of devices that are remembered because they were told.
     static let maximumDevices = 1024
+    /// The time within which an attempt to connect is answered. The server waits for 60 s.
+    static let connectLimit = Duration.seconds(55)
     /// The maximum length of the payload of a write, in bytes.
     static let longestPayload = 512
+    /// The maximum length of a reason of the server that is told, in characters.
+    static let longestReason = 200
 
     private enum Scan: Equatable {
         case idle
         case starting(id: Int)
         case running
-        /// `start` is the command that has begun it, if it has no answer yet.
-        case stopping(id: Int, start: Int?)
+        /// `start` is the command that has begun it, if it has no answer yet. `next` is the one that begins another
+        /// when this one has ended.
+        case stopping(id: Int, start: Int?, next: Start? = nil)
+    }
+
+    private struct Start: Equatable {
+        let id: Int
+        let reportsDuplicates: Bool
     }
 
     private struct Link {
@@ -84,10 +97,12 @@ struct MatterSession {
             guard case .greeting(let version, let error, let details) = message else {
                 return [.fail(.violation("its first message is not its greeting"))]
             }
-            guard error != "unsupported_version", version == MatterFrame.version else {
-                return [.fail(.otherVersion(version))]
+            guard let version else { return [.fail(.violation("its greeting has no version"))] }
+            guard version == MatterFrame.version else { return [.fail(.otherVersion(version))] }
+            if let error {
+                let reason = String((details ?? error).unicodeScalars.prefix(Self.longestReason))
+                return [.fail(.refused(reason.harmless))]
             }
-            if let error { return [.fail(.refused(details ?? error))] }
             hasGreeted = true
             return [.greeted]
         }
@@ -113,9 +128,10 @@ struct MatterSession {
 
     mutating func receive(binary: [UInt8]) -> [Action] {
         guard hasGreeted else { return [.fail(.violation("its first message is not its greeting"))] }
-        guard binary.count >= MatterFrame.headerLength, binary[0] == MatterFrame.writeOpcode else {
-            return [.fail(.violation("a binary message is no write"))]
+        guard binary.count >= MatterFrame.headerLength else {
+            return [.fail(.violation("a binary message has no header"))]
         }
+        guard binary[0] == MatterFrame.writeOpcode else { return [.ignored(opcode: binary[0])] }
         // The link may have ended meanwhile, which was told.
         guard let link = find(Int(binary[1]) << 8 | Int(binary[2])) else { return [] }
         let payload = Array(binary.dropFirst(MatterFrame.headerLength))
@@ -152,21 +168,37 @@ struct MatterSession {
     // MARK: The scan
 
     private mutating func startScan(_ id: Int, _ services: [BluetoothUUID], _ duplicates: Bool) -> [Action] {
-        guard scan == .idle else {
-            return [.send(.failure(id, MatterRefusal(.alreadyScanning, "there is a scan already")))]
+        let start = Start(id: id, reportsDuplicates: duplicates)
+        var next: Scan?
+        switch scan {
+        case .idle: break
+        case .stopping(let stop, let early, next: nil): next = .stopping(id: stop, start: early, next: start)
+        default: return [.send(.failure(id, MatterRefusal(.alreadyScanning, "there is a scan already")))]
         }
         guard services.isEmpty || services.contains(Self.service) else {
             let message = "only devices that advertise \(Self.service) are offered"
             return [.send(.failure(id, MatterRefusal(.internalError, message)))]
         }
-        (scan, reportsDuplicates) = (.starting(id: id), duplicates)
-        devices = devices.mapValues { _ in nil }
-        return [.startScan]
+        guard let next else { return [begin(start)] }
+        scan = next
+        return []
     }
+
+    private mutating func begin(_ start: Start) -> Action {
+        (scan, reportsDuplicates) = (.starting(id: start.id), start.reportsDuplicates)
+        devices = devices.mapValues { _ in nil }
+        return .startScan
+    }
+
+    private static let wasStopped = MatterRefusal(.internalError, "the scan was stopped")
 
     private mutating func stopScan(_ id: Int) -> [Action] {
         switch scan {
-        case .idle, .stopping: return [.send(.failure(id, MatterRefusal(.notScanning, "there is no scan")))]
+        case .idle, .stopping(_, _, next: nil):
+            return [.send(.failure(id, MatterRefusal(.notScanning, "there is no scan")))]
+        case .stopping(let stop, let early, let next?):
+            scan = .stopping(id: stop, start: early)
+            return [.send(.failure(next.id, Self.wasStopped)), .send(.success(id))]
         case .starting(let start): scan = .stopping(id: id, start: start)
         case .running: scan = .stopping(id: id, start: nil)
         }
@@ -179,23 +211,24 @@ struct MatterSession {
         case .starting(let id):
             scan = .running
             return [.success(id)]
-        case .stopping(let id, let start?):
-            scan = .stopping(id: id, start: nil)
+        case .stopping(let id, let start?, let next):
+            scan = .stopping(id: id, start: nil, next: next)
             return [.success(start)]
         default: return []
         }
     }
 
     /// The scan has ended, or did not begin.
-    mutating func scanEnded(_ error: BLEError) -> [MatterFrame] {
-        defer { scan = .idle }
-        switch scan {
+    mutating func scanEnded(_ error: BLEError) -> [Action] {
+        let ended = scan
+        scan = .idle
+        switch ended {
         case .idle: return []
-        case .starting(let id): return [.failure(id, MatterRefusal(.bluetoothUnavailable, error.message))]
-        case .running: return [.scanStopped(error.message)]
-        case .stopping(let id, let start):
-            let early = start.map { MatterFrame.failure($0, MatterRefusal(.internalError, "the scan was stopped")) }
-            return [early, .success(id)].compactMap { $0 }
+        case .starting(let id): return [.send(.failure(id, MatterRefusal(.bluetoothUnavailable, error.message)))]
+        case .running: return [.send(.scanStopped(error.message))]
+        case .stopping(let id, let start, let next):
+            let early = start.map { Action.send(.failure($0, Self.wasStopped)) }
+            return [early, .send(.success(id)), next.map { begin($0) }].compactMap { $0 }
         }
     }
 
@@ -244,10 +277,20 @@ struct MatterSession {
         return [.success(id, ["connection_handle": .int(Int(number)), "mtu": .int(mtu)])]
     }
 
+    /// The time has passed within which an attempt to connect is answered.
+    mutating func connectExpired(_ number: UInt16) -> [Action] {
+        guard let id = links[number]?.connect else { return [] }
+        links[number]?.connect = nil
+        let reason = "there was no link within \(Self.connectLimit)"
+        return [.send(.failure(id, MatterRefusal(.timeout, reason)))] + end(number, reason)
+    }
+
     /// A link has ended, or could not be made: what waits is answered.
     mutating func linkEnded(_ number: UInt16, _ error: BLEError, reason: String? = nil) -> [MatterFrame] {
         guard let link = links.removeValue(forKey: number) else { return [] }
         if let id = link.connect { return [.failure(id, MatterRefusal(connecting: error))] }
+        // The server does not know its number if it came too late.
+        guard link.isUp else { return [] }
         var frames: [MatterFrame] = link.waiting.sorted { $0.key < $1.key }.compactMap { _, id in
             id.map { MatterFrame.failure($0, MatterRefusal(.notConnected, "the link has ended")) }
         }

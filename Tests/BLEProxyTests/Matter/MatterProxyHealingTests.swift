@@ -78,6 +78,21 @@ struct MatterProxyHealingTests {
         await world.central.shutDown()
     }
 
+    @Test func `beside clients, a server with another version is told, and dialed again every 30 s`() async throws {
+        var other = RawMatterServer.Behavior()
+        other.greeting = .object(["type": "hello_response", "version": 2, "error": "unsupported_version"])
+        let world = try await MatterWorld([other, other, RawMatterServer.Behavior()]) { central in
+            ProxyServer(central, .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: nil, connectionLimit: 2))
+        }
+        var events = world.events.makeAsyncIterator()
+        let reason = "the Matter server speaks version 2 of the protocol, and this proxy 1"
+        #expect(try await events.next() == .serverLost(reason: reason))
+        for _ in 1...2 { await pause(.seconds(30), world) }
+        _ = try await world.server(3)
+        #expect(try await events.next() == .serverConnected)
+        try await world.end()
+    }
+
     @Test(
         arguments: [
             (
@@ -146,11 +161,10 @@ struct MatterProxyHealingTests {
         arguments: [
             ([0x81, 4] + Array("true".utf8), "it violates the protocol: a message is not a JSON object"),
             ([0x81, 2, 0xFF, 0xFF], "it violates the protocol: a message is not a JSON object"),
-            ([0x82, 1, 1], "it violates the protocol: a binary message is no write"),
-            ([0x82, 3, 2, 0, 1], "it violates the protocol: a binary message is no write"),
+            ([0x82, 1, 1], "it violates the protocol: a binary message has no header"),
             ([0x81, 0x80, 0, 0, 0, 0], "it violates the WebSocket protocol: a frame of a server is masked"),
             ([0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0], "it sends a message of more than 65536 bytes"),
-            ([0x88, 5, 0x0F, 0xA3] + Array("bye".utf8), "it closed the connection (4003, bye)"),
+            ([0x88, 5, 0x0F, 0xA3] + Array("b\u{7}e".utf8), "it closed the connection (4003, b\u{FFFD}e)"),
         ] as [([UInt8], String)])
     func `a message that is not allowed ends the connection and its links`(
         _ bytes: [UInt8], _ reason: String

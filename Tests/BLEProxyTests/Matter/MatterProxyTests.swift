@@ -140,6 +140,22 @@ struct MatterProxyTests {
         try await world.end()
     }
 
+    @Test func `notifications that a server does not read do not end the connection`() async throws {
+        let world = try await MatterWorld()
+        let server = try await world.server()
+        let number = try await world.connect(server)
+        let c2: [String: JSON] = ["characteristic_uuid": .string(MatterDevice.c2)]
+        #expect(try await server.command("subscribe_characteristic", link(number, c2)) == [:])
+        await server.setReading(false)
+        // More than a connection may leave unread.
+        let (value, uuid) = ([UInt8](repeating: 7, count: 244), BluetoothUUID(MatterDevice.c2)!)
+        for _ in 0..<5000 { await world.peripherals[0].notify(value, from: uuid) }
+        await server.setReading(true)
+        #expect(try await server.command("stop_scan") == ["error": "not_scanning"])
+        #expect(world.servers.value.count == 1)
+        try await world.end()
+    }
+
     @Test func `a payload that cannot be written ends its link, which is told`() async throws {
         let world = try await MatterWorld()
         let server = try await world.server()
@@ -238,6 +254,51 @@ struct MatterProxyTests {
         #expect(try await server.command("connect", address) == ["error": "timeout"])
         await world.peripherals[0].setAcceptsLinks(true)
         #expect(try await world.connect(server) == 2)
+        try await world.end()
+    }
+
+    @Test func `an attempt to connect is answered before the server gives it up`() async throws {
+        let world = try await MatterWorld()
+        let server = try await world.server()
+        _ = try await server.command("start_scan")
+        let device = world.devices[0].address
+        _ = try await server.found(device)
+        await world.peripherals[0].setAcceptsLinks(false)
+        let attempt = server.begin("connect", ["address": .string(device.rawValue), "timeout": .int(60_000)])
+        await world.clock.sleepers(for: .seconds(55))
+        world.clock.advance(by: .seconds(55))
+        #expect(try await server.answer(attempt) == ["error": "timeout"])
+        await until { await isDisconnected(world) }
+        try await world.end()
+    }
+
+    @Test func `a scan is stopped and started in one message after the other`() async throws {
+        let world = try await MatterWorld()
+        let server = try await world.server()
+        func send(_ names: String...) async throws -> [[String: JSON]] {
+            let ids = names.map { server.begin($0) }
+            var answers: [[String: JSON]] = []
+            for id in ids { answers.append(try await server.answer(id)) }
+            return answers
+        }
+        #expect(try await send("start_scan") == [[:]])
+        #expect(try await send("stop_scan", "start_scan") == [[:], [:]])
+        let told = server.events("device_discovered").count
+        try await server.until { RawMatterServer.events("device_discovered", $0).count > told }
+        #expect(try await send("stop_scan", "start_scan", "stop_scan").last == [:])
+        #expect(try await send("stop_scan") == [["error": "not_scanning"]])
+        // It may have begun before it was stopped.
+        #expect(try await send("start_scan", "stop_scan").last == [:])
+        await until { await !world.central.isScanning }
+        try await world.end()
+    }
+
+    @Test func `a binary message of another version is ignored`() async throws {
+        let world = try await MatterWorld()
+        let server = try await world.server()
+        let number = try await world.connect(server)
+        server.sendFrame(2, [9, 0, UInt8(number), 1])
+        #expect(try await server.command("request_mtu", link(number)) == ["mtu": 247])
         try await world.end()
     }
 

@@ -1,6 +1,7 @@
 import BLE
-import BLEProxy
 import Testing
+
+@testable import BLEProxy
 
 struct MatterServerAddressTests {
     @Test(
@@ -15,7 +16,14 @@ struct MatterServerAddressTests {
         #expect(address.host == host)
         #expect(address.port == port)
         #expect(address.path == path)
-        #expect(try MatterServerAddress("\(address)") == address)
+        // A query may have a secret.
+        #expect(!"\(address)".contains("?"))
+        #expect("\(address)" == "ws://\(address.authority)\(path.prefix { $0 != "?" })")
+    }
+
+    @Test func `the query of a wrong URL is not shown`() {
+        let error = #expect(throws: BLEError.self) { try MatterServerAddress("http://hub/ble?key=secret") }
+        #expect(error?.message == "“http://hub/ble” is not the URL of a Matter server")
     }
 
     @Test(

@@ -53,9 +53,16 @@ struct MatterSessionTests {
     @Test(
         arguments: [
             (#"{"type":"hello_response","version":2}"#, MatterSession.Failure.otherVersion(2)),
-            (#"{"type":"hello_response"}"#, .otherVersion(nil)),
-            (#"{"type":"hello_response","version":"1"}"#, .otherVersion(nil)),
-            (#"{"type":"hello_response","version":1,"error":"unsupported_version"}"#, .otherVersion(1)),
+            (#"{"type":"hello_response","version":2,"error":"unsupported_version"}"#, .otherVersion(2)),
+            (#"{"type":"hello_response"}"#, .violation("its greeting has no version")),
+            (#"{"type":"hello_response","version":"1"}"#, .violation("its greeting has no version")),
+            (#"{"type":"hello_response","version":1.5}"#, .violation("its greeting has no version")),
+            // It names the version that it refuses.
+            (#"{"type":"hello_response","version":1,"error":"unsupported_version"}"#, .refused("unsupported_version")),
+            (
+                #"{"type":"hello_response","version":1,"error":"x","message":"a\u001bb\nc"}"#,
+                .refused("a\u{FFFD}b\u{FFFD}c")
+            ),
             (#"{"type":"hello_response","version":1,"error":"full","message":"no room"}"#, .refused("no room")),
             (#"{"id":1,"command":"stop_scan"}"#, .violation("its first message is not its greeting")),
             ("hello", .violation("a message is not a JSON object")),
@@ -65,6 +72,13 @@ struct MatterSessionTests {
         var session = MatterSession(limit: 1)
         #expect(receive(text, &session) == [.fail(failure)])
         #expect(!session.hasGreeted)
+    }
+
+    @Test func `a server's reason is told up to 200 characters`() {
+        var session = MatterSession(limit: 1)
+        let reason = String(repeating: "x", count: 201)
+        let actions = receive(#"{"type":"hello_response","version":1,"error":"\#(reason)"}"#, &session)
+        #expect(actions == [.fail(.refused(String(reason.dropLast())))])
     }
 
     @Test(
@@ -131,7 +145,7 @@ struct MatterSessionTests {
             #expect(receive(#"{"id":2,"command":"stop_scan"}"#, &session) == [.stopScan])
             #expect(code(receive(#"{"id":3,"command":"stop_scan"}"#, &session)) == "not_scanning")
             #expect(session.discovered(device, advertisement(2)) == nil)
-            #expect(session.scanEnded(.cancelled) == [.success(2)])
+            #expect(session.scanEnded(.cancelled) == [.send(.success(2))])
         }
         scan(device, in: &session)
         #expect(session.discovered(device, advertisement()) != nil)
@@ -141,14 +155,58 @@ struct MatterSessionTests {
         var session = session()
         let failure = BLEError(.poweredOff, "off")
         #expect(receive(#"{"id":1,"command":"start_scan"}"#, &session) == [.startScan])
-        #expect(session.scanEnded(failure) == [.failure(1, MatterRefusal(.bluetoothUnavailable, "off"))])
+        #expect(session.scanEnded(failure) == [.send(.failure(1, MatterRefusal(.bluetoothUnavailable, "off")))])
         #expect(receive(#"{"id":2,"command":"start_scan"}"#, &session) == [.startScan])
         #expect(receive(#"{"id":3,"command":"stop_scan"}"#, &session) == [.stopScan])
         let stopped = MatterRefusal(.internalError, "the scan was stopped")
-        #expect(session.scanEnded(.cancelled) == [.failure(2, stopped), .success(3)])
+        #expect(session.scanEnded(.cancelled) == [.send(.failure(2, stopped)), .send(.success(3))])
         scan(in: &session)
-        #expect(session.scanEnded(failure) == [.scanStopped("off")])
+        #expect(session.scanEnded(failure) == [.send(.scanStopped("off"))])
         #expect(session.scanEnded(failure) == [])
+    }
+
+    @Test(arguments: [false, true]) func `a scan that is asked for while one ends begins after it`(_ isEarly: Bool) {
+        var session = session()
+        #expect(receive(#"{"id":1,"command":"start_scan"}"#, &session) == [.startScan])
+        if !isEarly { #expect(session.scanBegan() == [.success(1)]) }
+        #expect(receive(#"{"id":2,"command":"stop_scan"}"#, &session) == [.stopScan])
+        let start = #"{"id":3,"command":"start_scan","args":{"allow_duplicates":false}}"#
+        #expect(receive(start, &session) == [])
+        #expect(code(receive(#"{"id":4,"command":"start_scan"}"#, &session)) == "already_scanning")
+        if isEarly { #expect(session.scanBegan() == [.success(1)]) }
+        #expect(session.scanEnded(.cancelled) == [.send(.success(2)), .startScan])
+        #expect(session.scanBegan() == [.success(3)])
+        #expect(session.discovered(device, advertisement()) != nil)
+        #expect(session.discovered(device, advertisement()) == nil)
+        // One that has not begun is stopped at once.
+        #expect(receive(#"{"id":5,"command":"stop_scan"}"#, &session) == [.stopScan])
+        #expect(receive(#"{"id":6,"command":"start_scan"}"#, &session) == [])
+        let stopped = MatterRefusal(.internalError, "the scan was stopped")
+        #expect(
+            receive(#"{"id":7,"command":"stop_scan"}"#, &session)
+                == [.send(.failure(6, stopped)), .send(.success(7))])
+        #expect(code(receive(#"{"id":8,"command":"stop_scan"}"#, &session)) == "not_scanning")
+        #expect(session.scanEnded(.cancelled) == [.send(.success(5))])
+        #expect(receive(#"{"id":9,"command":"start_scan"}"#, &session) == [.startScan])
+    }
+
+    @Test func `an attempt to connect that takes too long is answered once, and its link ends`() {
+        var session = session(limit: 1)
+        scan(device, in: &session)
+        let connect = #"{"id":1,"command":"connect","args":{"address":"\#(device)"}}"#
+        #expect(receive(connect, &session) == [.connect(link: 1, device, timeout: .seconds(30))])
+        let reason = "there was no link within 55.0 seconds"
+        #expect(
+            session.connectExpired(1)
+                == [.send(.failure(1, MatterRefusal(.timeout, reason))), .end(link: 1, reason: reason)])
+        #expect(session.connectExpired(1) == [])
+        #expect(session.linkBegan(1, mtu: 247) == [])
+        // It counts until it has ended, which the server is not told: it does not know its number.
+        #expect(code(receive(connect, &session)) == "already_connected")
+        #expect(session.linkEnded(1, .cancelled, reason: reason) == [])
+        #expect(receive(connect, &session) == [.connect(link: 2, device, timeout: .seconds(30))])
+        #expect(session.linkBegan(2, mtu: 247).count == 1)
+        #expect(session.connectExpired(2) == [])
     }
 
     @Test func `the devices that are remembered are bounded`() {
@@ -176,7 +234,7 @@ struct MatterSessionTests {
             receive(#"{"id":1,"command":"connect","args":{"address":"\#(device)","timeout":99999999}}"#, &session)
         }
         #expect(code(connect(device)) == "already_connected")
-        #expect(connect(others[0]) == [.connect(link: 2, others[0], timeout: .seconds(60))])
+        #expect(connect(others[0]) == [.connect(link: 2, others[0], timeout: .seconds(55))])
         let refused = connect(others[1])
         #expect(refused.first == .linkRefused(others[1]))
         #expect(code(refused) == "connection_failed")
@@ -186,7 +244,7 @@ struct MatterSessionTests {
         #expect(code(receive(end, &session)) == "not_connected")
         #expect(code(connect(others[1])) == "connection_failed")
         #expect(session.linkEnded(1, .cancelled) == [.success(5)])
-        #expect(connect(others[1]) == [.connect(link: 3, others[1], timeout: .seconds(60))])
+        #expect(connect(others[1]) == [.connect(link: 3, others[1], timeout: .seconds(55))])
         #expect(session.linkEnded(2, BLEError(.timedOut, "late")) == [.failure(1, MatterRefusal(.timeout, "late"))])
         #expect(session.linkCount == 1)
     }
@@ -227,14 +285,17 @@ struct MatterSessionTests {
         #expect(frames.last == .disconnected(1, "too many writes wait"))
     }
 
-    @Test func `a payload that is too long ends its link, and a binary message of another kind the connection`() {
+    @Test func `a payload that is too long ends its link, and a binary message without a header the connection`() {
         var session = session()
         scan(device, in: &session)
         let link = link(device, in: &session)
         let payload = [UInt8](repeating: 0, count: 513)
         #expect(session.receive(binary: [1, 0, 1] + payload) == [.end(link: link, reason: "a write was too long")])
-        for bytes: [UInt8] in [[], [1, 0], [2, 0, 1], [3, 0, 1, 5], [9, 0, 1]] {
-            #expect(session.receive(binary: bytes) == [.fail(.violation("a binary message is no write"))])
+        for bytes: [UInt8] in [[], [1, 0], [9, 0]] {
+            #expect(session.receive(binary: bytes) == [.fail(.violation("a binary message has no header"))])
+        }
+        for bytes: [UInt8] in [[2, 0, 1], [3, 0, 1, 5], [0, 0, 1], [9, 0, 1]] {
+            #expect(session.receive(binary: bytes) == [.ignored(opcode: bytes[0])])
         }
         var early = MatterSession(limit: 1)
         #expect(early.receive(binary: [1, 0, 1]) == [.fail(.violation("its first message is not its greeting"))])

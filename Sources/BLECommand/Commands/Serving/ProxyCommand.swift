@@ -298,7 +298,9 @@ import BLE
             case .linkDisconnected(let id):
                 try line("disconnected", "disconnected \(id) of the Matter server", ["id": .string("\(id)")])
             case .linkRefused(let id):
-                try line("linkRefused", "no link to \(id) for the Matter server: no slot", ["id": .string("\(id)")])
+                try line(
+                    "linkRefused", "no link to \(id) for the Matter server: no slot is free, or a client has it",
+                    ["id": .string("\(id)")])
             }
         }
 
@@ -331,7 +333,8 @@ import BLE
                 try line("disconnected", client, "disconnected \(id) of \(title(client))", ["id": .string("\(id)")])
             case .linkRefused(let id, let client):
                 try line(
-                    "linkRefused", client, "no link to \(id) for \(title(client)): no slot", ["id": .string("\(id)")])
+                    "linkRefused", client, "no link to \(id) for \(title(client)): no slot is free, or another has it",
+                    ["id": .string("\(id)")])
             }
         }
     }
