@@ -1,5 +1,6 @@
 import BLE
 import BLEESPHome
+import BLEFakeBlueZ
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
