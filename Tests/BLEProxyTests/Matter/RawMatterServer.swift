@@ -93,7 +93,7 @@ final class RawMatterServer: Sendable {
         precondition(input[1] & 0x80 != 0, "a frame of a client is masked")
         var (length, start) = (Int(input[1] & 0x7F), 2)
         if length == 126 { (length, start) = (Int(input[2]) << 8 | Int(input[3]), 4) }
-        precondition(length != 127, "no message of the proxy is that long")
+        precondition(input[1] & 0x7F != 127, "no message of the proxy is that long")
         guard input.count >= start + 4 + length else { return nil }
         let mask = input[start..<start + 4]
         let payload = input[(start + 4)..<(start + 4 + length)].enumerated().map { $1 ^ mask[start + $0 & 3] }
