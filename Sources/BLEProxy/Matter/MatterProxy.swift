@@ -47,6 +47,8 @@ public actor MatterProxy {
     /// Delivered when the connection has ended.
     private var end: Outcome<Void>?
     private var timer: Expiry?
+    /// When the server has greeted. Nil before.
+    private var greeted: Duration?
     private var (lastReceived, lastPing) = (Duration.zero, Duration.zero)
     /// What scans for the server. It ends when the scan has.
     var scan: Task<Void, Never>?
@@ -122,8 +124,8 @@ public actor MatterProxy {
     private func serve() async throws(BLEError) {
         var pauses = Self.backoff.pauses
         while !Task.isCancelled {
-            var start: Duration?
-            let error = await serveOnce { start = self.age() }
+            greeted = nil
+            let error = await serveOnce()
             guard !Task.isCancelled else { return }
             let isOther = error.code == .notSupported
             guard !isOther || clients != nil else { throw error }
@@ -135,13 +137,13 @@ public actor MatterProxy {
                 continue
             }
             // One that ends each connection at once is not dialed twice in a second.
-            if let start, age() - start >= Self.backoff.maximum { pauses = Self.backoff.pauses }
+            if let greeted, age() - greeted >= Self.backoff.maximum { pauses = Self.backoff.pauses }
             guard await pauses.wait(clock) else { return }
         }
     }
 
     /// Connects, and serves until the connection has ended, and everything that it needed. Returns why it ended.
-    private func serveOnce(onGreeting: () -> Void) async -> BLEError {
+    private func serveOnce() async -> BLEError {
         let reason: BLEError
         do throws(BLEError) {
             let descriptor = try await dial()
@@ -149,7 +151,6 @@ public actor MatterProxy {
             let greeting = Outcome<Void>()
             open(descriptor, end, greeting)
             try await greeting.wait()
-            onGreeting()
             try await end.wait()
             reason = BLEError(.failed, "the connection has ended")
         } catch {
@@ -250,6 +251,7 @@ public actor MatterProxy {
             case .send(let frame): send(frame)
             case .greeted:
                 timer?.cancel()
+                greeted = age()
                 toldReason = nil
                 observers.yield(.serverConnected)
                 greeting?.deliver(.success(()))
