@@ -30,8 +30,12 @@ public actor MatterDevice {
     private func take(_ value: [UInt8]) async throws(ATTError) {
         written.append(value)
         guard value.count <= Self.longestWrite else { throw ATTError.invalidAttributeValueLength }
-        if value.starts(with: [0x65, 0x6C]) { isGreeted = true } else { await notifier?.notify(value) }
-        await answerHandshake()
+        guard value.starts(with: [0x65, 0x6C]) else {
+            await notifier?.notify(value)
+            return
+        }
+        // The subscription follows the handshake. One that is there is that of a former link.
+        (isGreeted, notifier) = (true, nil)
     }
 
     private func subscribed(_ notifier: Notifier) async {
