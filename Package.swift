@@ -67,6 +67,9 @@ let package = Package(
     targets: [
         // The wait for the first of several ends, which all actors of this package wait with.
         .module("Waiting"),
+        // One thread for sockets, timers and actors, which what talks to a bus or a network runs on.
+        .module("Loop", ["CLoop", "Waiting"]),
+        .systemLibrary(name: "CLoop"),
         // The central, its seam for backends, and everything that all modules share. No I/O, no Foundation, no C.
         .module("BLE", ["Waiting", .log] + .observability),
 
@@ -88,9 +91,7 @@ let package = Package(
         // Files from a central to a peripheral and back, which go on after a lost link.
         .module("BLETransfers", ["BLE", "Waiting"]),
         // A Bluetooth proxy of ESPHome as a backend.
-        .target(
-            name: "BLEESPHome", dependencies: ["BLE", "Waiting", .crypto, .log] + .loop,
-            swiftSettings: .strict + .loop),
+        .module("BLEESPHome", ["BLE", "Loop", "Waiting", .crypto, .log]),
 
         // Peripherals as observable objects, for user interfaces.
         .module("BLEObservation", ["BLE"]),
@@ -118,6 +119,7 @@ let package = Package(
         // Tests, and what they share.
         .support("BLETestSupport", ["BLE", "BLESimulation", "BLETesting", "Waiting", .log]),
         .tests("WaitingTests", ["BLETestSupport", "Waiting"]),
+        .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
             "BLETests",
             ["BLE", "BLEProfiles", "BLESimulation", "BLETestSupport", "Waiting", .log] + .observability
@@ -195,14 +197,12 @@ if withBlueZ {
     ]
     package.targets += [
         .systemLibrary(name: "CGLib", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
-        // One thread for sockets, timers and actors, which everything below the seam shares.
-        .module("Loop", ["CGLib", "Waiting"]),
         // A session on a D-Bus bus.
-        .module("DBus", ["CGLib", "Loop", "Waiting", .log]),
+        .module("DBus", ["CGLib", "CLoop", "Loop", "Waiting", .log]),
         .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A session on an MQTT broker.
-        .module("MQTT", ["BLE", "CGLib", "Loop", "Waiting", .log, .mosquitto]),
+        .module("MQTT", ["BLE", "Loop", "Waiting", .log, .mosquitto]),
         // A central's radio as a Bluetooth proxy of ESPHome, and of a Matter server.
         .module("BLEProxy", ["BLE", "BLEDefinitions", "BLEESPHome", "DBus", "Loop", "Waiting", .crypto, .log]),
         // bluetoothd, as a backend.
@@ -266,7 +266,6 @@ if withBlueZ {
                 "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus",
                 "Hub", "Loop", "TwoAdapters", "Waiting", .log, .subprocess,
             ]),
-        .tests("LoopTests", ["BLETestSupport", "Loop", "Waiting"]),
         .tests(
             "MQTTTests",
             [
@@ -276,7 +275,8 @@ if withBlueZ {
         .tests(
             "DBusTests",
             [
-                "CDBus", "CGLib", "DBus", "BLEFakeBlueZ", "BLETestSupport", "BlueZTestSupport", "Loop", "Waiting", .log,
+                "CDBus", "CGLib", "CLoop", "DBus", "BLEFakeBlueZ", "BLETestSupport", "BlueZTestSupport", "Loop",
+                "Waiting", .log,
             ]),
         .tests(
             "BLEBlueZTests",
@@ -393,15 +393,6 @@ extension [Target.Dependency] {
         ]
     }
 
-    /// The thread for sockets, where there is one.
-    static var loop: Self {
-        #if os(Linux)
-            Context.environment["BLE_WITHOUT_BLUEZ"] == nil ? ["Loop"] : []
-        #else
-            []
-        #endif
-    }
-
     /// The server of the page.
     static var web: Self {
         ["FlyingFox", "FlyingSocks"].map {
@@ -418,9 +409,6 @@ extension [Target.Dependency] {
 }
 
 extension [SwiftSetting] {
-    /// Tells a module that may have ``Loop`` whether it has. Not `canImport`, which finds what another build has left.
-    static var loop: Self { [Target.Dependency].loop.isEmpty ? [] : [.define("Loop")] }
-
     static var strict: Self {
         [
             .enableUpcomingFeature("ExistentialAny"),

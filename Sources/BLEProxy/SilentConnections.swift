@@ -1,8 +1,8 @@
 /// The connections that have not greeted, of which there is a limited number.
 ///
 /// A new one takes the place of an older one: one of its own address, if this has too many, or else of its own network,
-/// or else of the network that has most. So a host without the key does not keep out others, however many connections
-/// it makes. The others of a network of IPv6 are affected only by a neighbor that uses many addresses.
+/// or else of the network that has most. So a host with one address does not keep out others, however many connections
+/// it makes. One with as many addresses as there are places does, until it stops; clients that have greeted stay.
 struct SilentConnections {
     /// The maximum number of one address, of one network, and of all.
     static let (maximumOfAddress, maximumOfNetwork, maximum) = (4, 8, 16)

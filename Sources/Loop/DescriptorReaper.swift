@@ -1,4 +1,4 @@
-internal import CGLib
+internal import CLoop
 internal import Synchronization
 
 /// Closes unrequested descriptors on a thread of its own.
@@ -27,15 +27,7 @@ package final class DescriptorReaper: Sendable {
             defer { state.isRunning = true }
             return (!state.isRunning, state.waiting.count <= Self.capacity)
         }
-        if isFirst {
-            g_thread_unref(
-                g_thread_new(
-                    "descriptors",
-                    { reaper in
-                        Unmanaged<DescriptorReaper>.fromOpaque(reaper!).takeRetainedValue().run()
-                        return nil
-                    }, Unmanaged.passRetained(self).toOpaque()))
-        }
+        if isFirst, !SystemThread.start("descriptors", { self.run() }) { state.withLock { $0.isRunning = false } }
         return hasRoom
     }
 

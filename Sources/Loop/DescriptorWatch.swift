@@ -1,79 +1,111 @@
-internal import CGLib
-
-/// Calls a function on an event loop's thread while a descriptor is ready, until it is cancelled.
+/// Calls a function on an event loop's thread while a descriptor is ready, until it is cancelled. A descriptor has at
+/// most one watch at a time.
 ///
 /// Safe to share: used on the loop's thread only, which each entry point checks.
 package final class DescriptorWatch: @unchecked Sendable {
-    /// What a descriptor is watched for. Errors and hang-ups are always reported.
-    package enum Readiness {
-        case reading
-        case writing
+    /// What a descriptor is watched for, or ready for, in the bits of `poll`, which are those of `epoll`.
+    package struct Readiness: OptionSet, Sendable {
+        package let rawValue: UInt32
+
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        package static let reading = Self(rawValue: 0x1)
+        package static let writing = Self(rawValue: 0x4)
+        /// An error or a hang-up, which is always reported.
+        package static let end = Self(rawValue: 0x18)
     }
 
     /// Nil once it is cancelled.
     private var descriptor: FileDescriptor?
     private let loop: EventLoop
-    private let readiness: Readiness
-    private var onReady: ((DescriptorWatch) -> Void)?
+    private var onReady: ((DescriptorWatch, Readiness) -> Void)?
+    /// What the loop has been told to wait for. Nil: nothing.
+    private var watched: Readiness?
+    /// Ends a pause.
     private var timer: LoopTimer?
-    private var source: UnsafeMutablePointer<GSource>?
+    /// The turn of the loop in which it is called in any case.
+    private var dueTurn: UInt64?
+    /// Whether the system cannot wait for the descriptor: it is no socket, pipe or device.
+    private var isUnwatchable = false
+    /// The loop does not retain the watch, which therefore retains itself until it is cancelled.
     private var retained: DescriptorWatch?
 
-    /// - Parameter onReady: called on the loop's thread each time the descriptor is ready.
+    /// What the descriptor is watched for. Nil: nothing, not even its end.
+    package var readiness: Readiness? {
+        didSet { update() }
+    }
+
+    /// - Parameter onReady: called on the loop's thread each time the descriptor is ready, with what it is ready for.
     package init(
-        _ descriptor: FileDescriptor, on loop: EventLoop, for readiness: Readiness,
-        onReady: @escaping (DescriptorWatch) -> Void
+        _ descriptor: FileDescriptor, on loop: EventLoop, for readiness: Readiness?,
+        onReady: @escaping (DescriptorWatch, Readiness) -> Void
     ) {
         loop.checkIsolated()
         self.descriptor = descriptor
         self.loop = loop
         self.readiness = readiness
         self.onReady = onReady
-        attach()
-    }
-
-    private func attach() {
-        guard source == nil, let descriptor else { return }
-        var actions = BLESourceActions()
-        actions.context = Unmanaged.passUnretained(self).toOpaque()
-        actions.ready = { _ in 0 }
-        actions.run = { me, _ in Unmanaged<DescriptorWatch>.fromOpaque(me!).takeUnretainedValue().run() }
-        let condition = readiness == .reading ? G_IO_IN : G_IO_OUT
-        // The source does not retain the watch, which therefore retains itself until it is cancelled.
         retained = self
-        source = ble_source_attach(loop.context, descriptor.rawValue, condition, actions)
+        update()
     }
 
-    private func run() {
-        withExtendedLifetime(self) {
-            onReady?(self)
-            // The work that the function has started runs immediately, without another turn of the loop.
-            loop.runPending()
+    private func update() {
+        loop.checkIsolated()
+        let wanted = timer == nil && descriptor != nil ? readiness : nil
+        guard wanted != watched, let descriptor, !isUnwatchable else { return }
+        switch loop.core.watch(descriptor.rawValue, for: wanted, insteadOf: watched, self) {
+        case .done: watched = wanted
+        // The system is short of memory for a while.
+        case .failed: pause(for: .milliseconds(100))
+        case .refused:
+            // Its user finds the error when it uses the descriptor.
+            isUnwatchable = true
+            runAgain()
         }
+    }
+
+    /// Calls the function with what it still waits for: another watch may have changed or cancelled this one in the
+    /// same turn.
+    func run(_ ready: Readiness) {
+        guard let onReady else { return }
+        let isDue = dueTurn == loop.core.turnNumber
+        if isDue { dueTurn = nil }
+        let ready = watched.map { ready.intersection($0.union(.end)) } ?? []
+        guard !ready.isEmpty || isDue else { return }
+        onReady(self, isUnwatchable ? .end : ready)
+        // The work that the function has started runs immediately, without another turn of the loop.
+        loop.runPending()
+    }
+
+    /// Calls the function in the loop's next turn, after others that are ready, even if this descriptor is not: with an
+    /// empty set then.
+    package func runAgain() {
+        loop.checkIsolated()
+        let next = loop.core.turnNumber &+ 1
+        guard dueTurn != next, descriptor != nil else { return }
+        dueTurn = next
+        loop.core.runAgain(self)
     }
 
     /// Stops watching for a while, even if the descriptor is ready.
     package func pause(for duration: Duration) {
         loop.checkIsolated()
-        detach()
-        timer = loop.schedule(after: duration) { [weak self] in self?.attach() }
+        timer = loop.schedule(after: duration) { [weak self] in
+            self?.timer = nil
+            self?.update()
+        }
+        update()
     }
 
     /// Stops watching, and releases the descriptor and what `onReady` has captured.
     package func cancel() {
         loop.checkIsolated()
+        guard descriptor != nil else { return }
+        timer = nil
+        readiness = nil
         descriptor = nil
         onReady = nil
-        timer?.cancel()
-        timer = nil
-        detach()
+        loop.core.release(self)
         retained = nil
-    }
-
-    private func detach() {
-        guard let source else { return }
-        g_source_destroy(source)
-        g_source_unref(source)
-        self.source = nil
     }
 }

@@ -1,15 +1,15 @@
-internal import CGLib
 internal import Waiting
 
-/// One thread with a GLib main context, to which sockets and buses deliver and on which actors can run.
+/// One thread that waits for descriptors, timers and work, to which sockets and buses deliver and on which actors can
+/// run.
 ///
 /// Such a callback enters an actor that returns this loop as its `unownedExecutor` without a switch of
 /// threads: the callback already runs on the actor's executor.
 ///
-/// The thread lives as long as the loop object, so that a job enqueued late still runs. Only sources need file
+/// The thread lives as long as the loop object, so that a job enqueued late still runs. Only watches need file
 /// descriptors: tasks run and sleeps end without any.
 package final class EventLoop: SerialExecutor {
-    private let core: LoopCore
+    let core: LoopCore
 
     package init(name: String = "loop") {
         core = LoopCore()
@@ -48,7 +48,7 @@ package final class EventLoop: SerialExecutor {
         core.enqueue(.closure(work))
     }
 
-    /// Runs the enqueued work before the loop's next turn. Only for sources, on the loop's thread.
+    /// Runs the enqueued work before the loop's next turn. Only for watches, on the loop's thread.
     package func runPending() {
         core.runQueue()
     }
@@ -59,12 +59,8 @@ package final class EventLoop: SerialExecutor {
         core.onStall(threshold, work)
     }
 
-    /// The main context that sources are attached to. Requires descriptors: available after ``prepare()``, or from the
-    /// beginning if there were descriptors when the loop was made.
-    package var context: OpaquePointer { core.context }
-
-    /// Makes the main context and the timer, if there were no descriptors for them when the loop was made. Called on
-    /// the loop's thread.
+    /// Makes what the loop watches descriptors with, if there were no descriptors for it when the loop was made. Called
+    /// on the loop's thread.
     ///
     /// Throws `.exhausted`. Tasks run and sleeps end even on a loop without descriptors.
     package func prepare() throws(LoopError) {

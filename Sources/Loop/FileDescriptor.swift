@@ -1,9 +1,9 @@
-internal import CGLib
-
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
     internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
 #endif
 
 /// A file descriptor that is closed with its last reference.
@@ -15,16 +15,12 @@ package final class FileDescriptor: Sendable {
         self.rawValue = rawValue
     }
 
-    deinit {
-        if rawValue >= 0 { close(rawValue) }
+    /// Another descriptor of the same file, or one without a value if the process can have no more.
+    package convenience init(duplicating rawValue: Int32) {
+        self.init(owning: fcntl(rawValue, F_DUPFD_CLOEXEC, 0))
     }
 
-    /// The number of descriptors that GLib needs to wait or to connect, and a reserve. GLib ends the process if it
-    /// cannot open one of them.
-    private static let margin = 8
-
-    /// Whether this process can open as many more descriptors as GLib opens without handling a failure.
-    package static func areAvailable() -> Bool {
-        (0..<margin).map { _ in FileDescriptor(owning: ble_timer_create()) }.allSatisfy { $0.rawValue >= 0 }
+    deinit {
+        if rawValue >= 0 { close(rawValue) }
     }
 }

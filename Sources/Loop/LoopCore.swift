@@ -1,12 +1,7 @@
-internal import CGLib
+internal import CLoop
+internal import Dispatch
 internal import Synchronization
 internal import Waiting
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#endif
 
 /// Work for the loop's thread.
 enum LoopWork: Sendable {
@@ -20,22 +15,35 @@ enum LoopWork: Sendable {
 /// Safe to share: state used by several threads is atomic or protected by a mutex, and the rest is used on the thread
 /// only.
 final class LoopCore: @unchecked Sendable {
-    /// What the thread waits with; nil while there are no descriptors for it.
-    private let polling = Mutex<LoopPolling?>(nil)
-    /// What the thread waits with until then.
-    private let parking = ThreadParking()
-    private let queue = Mutex<Queue>(Queue())
+    /// What the thread waits with. Empty while there are no descriptors for it.
+    private let polling = AtomicLazyReference<LoopPolling>()
+    /// What the thread waits with until then. It needs no descriptor.
+    private let parking = DispatchSemaphore(value: 0)
+    private let queue = Mutex<[LoopWork]>([])
     /// The thread's identity, which the thread stores before it runs anything.
     private let thread = Atomic<UInt>(0)
     private let hasWork = Atomic<Bool>(false)
-    private var batch: [LoopWork] = []
-    private let timers = Mutex(TimerQueue<ContinuousClock.Instant, @Sendable () -> Void>())
-    /// Whether the thread should end. Used only on the thread.
-    private var isStopped = false
+    /// Whether the thread waits, or is about to, so that it has to be woken for work.
+    private let isAsleep = Atomic<Bool>(false)
+    private let timers = Mutex(Timers())
 
-    private struct Queue {
-        var work: [LoopWork] = []
+    private struct Timers {
+        var queue = TimerQueue<ContinuousClock.Instant, @Sendable () -> Void>()
+        /// The time at which the kernel's timer expires. Nil if it has.
+        var expiry: ContinuousClock.Instant?
     }
+
+    // Used only on the thread.
+    private var batch: [LoopWork] = []
+    /// Whether the thread should end.
+    private var isStopped = false
+    /// Whether there may be a deadline before the timer expires.
+    private var hasNewDeadline = true
+    /// The watches to call in the next turn in any case.
+    private var due: [DescriptorWatch] = []
+    private(set) var turnNumber: UInt64 = 0
+    /// The watches that were cancelled since the thread last waited, which may have found them ready.
+    private var cancelled: [DescriptorWatch] = []
 
     private struct StallWatch {
         let threshold: Duration
@@ -44,127 +52,139 @@ final class LoopCore: @unchecked Sendable {
 
     private let stallWatch = Mutex<StallWatch?>(nil)
 
-    var isCurrentThread: Bool {
-        thread.load(ordering: .relaxed) == UInt(pthread_self())
-    }
-
-    var context: OpaquePointer {
-        guard let polling = polling.withLock(\.self) else { preconditionFailure("the loop has no descriptors") }
-        return polling.context
-    }
+    var isCurrentThread: Bool { thread.load(ordering: .relaxed) == ble_thread_self() }
 
     func start(name: String) {
-        _ = makePolling()
-        let thread = g_thread_new(name, { LoopCore.main($0!) }, Unmanaged.passRetained(self).toOpaque())
-        g_thread_unref(thread)
+        _ = prepare()
+        let isStarted = SystemThread.start(name) { self.run() }
+        precondition(isStarted, "the process can have no more threads")
     }
 
     /// Makes what the thread waits with, unless it exists. Returns false if there are no descriptors. Called on the
-    /// thread.
+    /// thread, or before it is started.
     func prepare() -> Bool {
-        if polling.withLock({ $0 != nil }) { return true }
-        guard let made = makePolling() else { return false }
-        // Connections that are opened on this thread deliver to it.
-        g_main_context_push_thread_default(made.context)
-        timers.withLock { if let next = $0.next { made.setTimer(next) } }
+        if polling.load() != nil { return true }
+        guard let made = LoopPolling() else { return false }
+        _ = polling.storeIfNil(made)
         return true
     }
 
-    private func makePolling() -> LoopPolling? {
-        guard let made = LoopPolling() else { return nil }
-        // Sources are destroyed with the context, which this object owns.
-        let me = Unmanaged.passUnretained(self).toOpaque()
-        var actions = BLESourceActions()
-        actions.context = me
-        actions.ready = {
-            Unmanaged<LoopCore>.fromOpaque($0!).takeUnretainedValue().hasWork.load(ordering: .acquiring) ? 1 : 0
+    private func run() {
+        thread.store(ble_thread_self(), ordering: .relaxed)
+        while !isStopped {
+            if let polling = polling.load() { turn(polling) } else { park() }
         }
-        actions.run = { context, _ in Unmanaged<LoopCore>.fromOpaque(context!).takeUnretainedValue().runQueue() }
-        g_source_unref(ble_source_attach(made.context, -1, GIOCondition(rawValue: 0), actions))
-
-        var expiry = BLESourceActions()
-        expiry.context = me
-        expiry.ready = { _ in 0 }
-        expiry.run = { context, _ in Unmanaged<LoopCore>.fromOpaque(context!).takeUnretainedValue().expire() }
-        g_source_unref(ble_source_attach(made.context, made.timer.rawValue, G_IO_IN, expiry))
-        polling.withLock { $0 = made }
-        return made
+        while runBatch() {}
     }
 
-    private static let main: @Sendable (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
-        let core = Unmanaged<LoopCore>.fromOpaque(argument).takeRetainedValue()
-        core.thread.store(UInt(pthread_self()), ordering: .relaxed)
-        if let polling = core.polling.withLock(\.self) {
-            g_main_context_push_thread_default(polling.context)
-        } else {
-            core.runWithoutDescriptors()
+    func stop() { enqueue(.closure { [self] in isStopped = true }) }
+
+    // MARK: Turns
+
+    /// Waits for work, descriptors or the timer, runs the work, and calls each watch whose descriptor is ready once.
+    private func turn(_ polling: LoopPolling) {
+        // What they release may enqueue work.
+        if !cancelled.isEmpty { cancelled.removeAll(keepingCapacity: true) }
+        if hasNewDeadline {
+            hasNewDeadline = false
+            timers.withLock { setTimer(&$0, polling) }
         }
-        if let polling = core.polling.withLock(\.self) {
-            if !core.isStopped { g_main_loop_run(polling.mainLoop) }
-            while core.runBatch() {}
-            g_main_context_pop_thread_default(polling.context)
+        let count = polling.wait(due.isEmpty && fallAsleep())
+        isAsleep.store(false, ordering: .relaxed)
+        // Work that was enqueued before something has arrived runs before it.
+        runQueue()
+        // What is due from here on is due in the next turn.
+        turnNumber &+= 1
+        let again = due
+        if !again.isEmpty { due.removeAll(keepingCapacity: true) }
+        let isExpired = polling.report(count) { watch, ready in
+            // If it was cancelled in this turn, it is retained until the next one.
+            Unmanaged<DescriptorWatch>.fromOpaque(watch).takeUnretainedValue().run(ready)
         }
-        return nil
+        for watch in again { watch.run([]) }
+        if isExpired { runDue() }
     }
 
-    /// Runs enqueued work and expired timers, until the thread ends or can wait for descriptors.
-    private func runWithoutDescriptors() {
-        while polling.withLock({ $0 == nil }) {
-            runQueue()
-            runDue()
-            if isStopped {
-                while runBatch() {}
-                return
+    /// Waits for work or the next deadline without a descriptor.
+    private func park() {
+        if fallAsleep() {
+            // At most an hour at a time: this clock and the deadline's differ by the time for which the machine was
+            // suspended.
+            let end = timers.withLock { $0.queue.next }.map { deadline in
+                let left = min(ContinuousClock.now.duration(to: deadline), .seconds(3600))
+                return DispatchTime.now() + .milliseconds(left.milliseconds)
             }
-            guard !hasWork.load(ordering: .acquiring), polling.withLock({ $0 == nil }) else { continue }
-            parking.park(until: timers.withLock { $0.next })
+            _ = parking.wait(timeout: end ?? .distantFuture)
         }
+        isAsleep.store(false, ordering: .relaxed)
+        runQueue()
+        runDue()
     }
 
-    /// Wakes the thread, from another one, to check its work and its deadlines.
+    /// Announces that the thread is about to wait. Returns false if there is work.
+    private func fallAsleep() -> Bool {
+        guard !hasWork.load(ordering: .relaxed) else { return false }
+        isAsleep.store(true, ordering: .sequentiallyConsistent)
+        // Who enqueues work looks at the two in the opposite order, so that one of both sees what the other has stored.
+        return !hasWork.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Ends the thread's current wait, or else the next one.
     private func wake() {
-        guard let polling = polling.withLock(\.self) else { return parking.unpark() }
-        g_main_context_wakeup(polling.context)
+        if let polling = polling.load() { polling.wake() } else { parking.signal() }
     }
 
-    func stop() {
-        enqueue(
-            .closure { [self] in
-                isStopped = true
-                polling.withLock { if let polling = $0 { g_main_loop_quit(polling.mainLoop) } }
-            })
+    // MARK: Descriptors
+
+    /// Watches a descriptor for something instead of what it was watched for.
+    func watch(
+        _ descriptor: Int32, for new: DescriptorWatch.Readiness?, insteadOf old: DescriptorWatch.Readiness?,
+        _ watch: DescriptorWatch
+    ) -> WatchResult {
+        guard let polling = polling.load() else { preconditionFailure("the loop has no descriptors") }
+        return polling.watch(descriptor, for: new, insteadOf: old, Unmanaged.passUnretained(watch).toOpaque())
     }
+
+    /// Has a watch called in the next turn.
+    func runAgain(_ watch: DescriptorWatch) { due.append(watch) }
+
+    /// Releases a watch that was cancelled, after this turn.
+    func release(_ watch: DescriptorWatch) { cancelled.append(watch) }
 
     // MARK: Timers
 
     func addTimer(_ deadline: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> UInt64 {
         timers.withLock { timers in
-            let number = timers.add(deadline, work)
-            if timers.next == deadline { setTimer(deadline) }
+            let number = timers.queue.add(deadline, work)
+            guard timers.queue.next == deadline else { return number }
+            if isCurrentThread {
+                hasNewDeadline = true
+            } else if let polling = polling.load() {
+                setTimer(&timers, polling)
+                if !LoopPolling.timerWakes { polling.wake() }
+            } else {
+                parking.signal()
+            }
             return number
         }
     }
 
-    func removeTimer(_ number: UInt64) { timers.withLock { _ = $0.remove(number) } }
-    var timerCount: Int { timers.withLock { $0.count } }
+    func removeTimer(_ number: UInt64) { timers.withLock { _ = $0.queue.remove(number) } }
+    var timerCount: Int { timers.withLock { $0.queue.count } }
 
-    /// Sets the timer, without waking the loop. Called from any thread.
-    private func setTimer(_ deadline: ContinuousClock.Instant) {
-        guard let polling = polling.withLock(\.self) else { return parking.unpark() }
-        polling.setTimer(deadline)
-    }
-
-    private func expire() {
-        polling.withLock(\.self)?.clearTimer()
-        runDue()
+    /// Has the timer expire at the next deadline, unless it expires before. Does not wake the loop.
+    private func setTimer(_ timers: inout Timers, _ polling: LoopPolling) {
+        guard let next = timers.queue.next, timers.expiry.map({ next < $0 }) ?? true else { return }
+        timers.expiry = next
+        polling.setTimer(next)
     }
 
     private func runDue() {
         let due = timers.withLock { timers in
-            let due = timers.takeDue(at: .now)
-            if let next = timers.next { polling.withLock(\.self)?.setTimer(next) }
-            return due
+            timers.expiry = nil
+            return timers.queue.takeDue(at: .now)
         }
+        hasNewDeadline = true
         for work in due { work() }
         // The work that they have enqueued runs without another turn of the loop.
         runQueue()
@@ -182,12 +202,16 @@ final class LoopCore: @unchecked Sendable {
 
     func enqueue(_ work: LoopWork) {
         let wasEmpty = queue.withLock { queue in
-            queue.work.append(work)
-            return queue.work.count == 1
+            queue.append(work)
+            return queue.count == 1
         }
         guard wasEmpty else { return }
-        hasWork.store(true, ordering: .releasing)
-        if !isCurrentThread { wake() }
+        hasWork.store(true, ordering: .sequentiallyConsistent)
+        // Only a thread that waits takes a system call to find it.
+        if isAsleep.load(ordering: .sequentiallyConsistent), isAsleep.exchange(false, ordering: .acquiringAndReleasing)
+        {
+            wake()
+        }
     }
 
     /// The maximum number of batches to run before the loop looks at its descriptors again.
@@ -206,7 +230,7 @@ final class LoopCore: @unchecked Sendable {
     /// Runs the work that is enqueued now. Returns false if there was none.
     func runBatch() -> Bool {
         hasWork.store(false, ordering: .sequentiallyConsistent)
-        queue.withLock { swap(&$0.work, &batch) }
+        queue.withLock { swap(&$0, &batch) }
         guard !batch.isEmpty else { return false }
         for work in batch {
             switch work {

@@ -1,10 +1,12 @@
-internal import CGLib
+internal import CLoop
 internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
     internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
 #endif
 
 /// One end of a socket that preserves packet boundaries (SOCK_SEQPACKET), read and awaited on an event loop: a socket
@@ -15,7 +17,8 @@ internal import Waiting
 package final class PacketSocket: @unchecked Sendable {
     private let descriptor: FileDescriptor
     private let loop: EventLoop
-    private var source: UnsafeMutablePointer<GSource>?
+    /// Retains the socket until it is closed.
+    private var watch: DescriptorWatch?
     /// Receives a packet. Returns false if there is no room for another.
     private var onPacket: (([UInt8]) -> Bool)?
     private var onEnd: (() -> Void)?
@@ -37,21 +40,12 @@ package final class PacketSocket: @unchecked Sendable {
         space = .allocate(byteCount: maximumLength, alignment: 1)
     }
 
-    deinit {
-        // The source does not retain the socket, so the socket must be closed after it was opened.
-        assert(source == nil, "dropped while open")
-        space.deallocate()
-    }
+    deinit { space.deallocate() }
 
     /// Creates two connected ends, like those that bluetoothd makes.
     package static func pair() throws(LoopError) -> (FileDescriptor, FileDescriptor) {
         var descriptors: [Int32] = [-1, -1]
-        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &descriptors) == 0 else {
-            let number = errno
-            throw number == EMFILE || number == ENFILE
-                ? .exhausted : .refused("no socket: \(String(cString: strerror(number)))")
-        }
+        guard ble_socket_pair(BLE_PACKETS, &descriptors) == 0 else { throw .system(errno) }
         return (FileDescriptor(owning: descriptors[0]), FileDescriptor(owning: descriptors[1]))
     }
 
@@ -70,40 +64,18 @@ package final class PacketSocket: @unchecked Sendable {
         self.onPacket = onPacket
         self.onEnd = onEnd
         isOpen = true
-        attach()
+        watch = DescriptorWatch(descriptor, on: loop, for: readiness) { _, ready in self.run(ready) }
     }
 
-    private var condition: GIOCondition {
-        // The closing of the other end is always reported.
-        let reading = onPacket == nil || isPaused ? 0 : G_IO_IN.rawValue
-        return GIOCondition(rawValue: reading | (waiters.isEmpty ? 0 : G_IO_OUT.rawValue))
+    /// What is awaited now. The end would be reported again and again while reading is paused, so the socket is then
+    /// watched only if a sender waits for room.
+    private var readiness: DescriptorWatch.Readiness? {
+        if isPaused, waiters.isEmpty { return nil }
+        let reading: DescriptorWatch.Readiness = onPacket == nil || isPaused ? [] : .reading
+        return waiters.isEmpty ? reading : reading.union(.writing)
     }
 
-    private func attach() {
-        guard source == nil, !isClosed else { return }
-        var actions = BLESourceActions()
-        actions.context = Unmanaged.passUnretained(self).toOpaque()
-        actions.ready = { _ in 0 }
-        actions.run = { me, condition in
-            Unmanaged<PacketSocket>.fromOpaque(me!).takeUnretainedValue().run(condition)
-        }
-        source = ble_source_attach(loop.context, descriptor.rawValue, condition, actions)
-    }
-
-    /// Watches for the events that are awaited now. GLib would report the end of the socket again and again while
-    /// reading is paused, so the socket is then watched only if a sender waits for room.
-    private func updateWatch() {
-        if isPaused, waiters.isEmpty { return detach() }
-        guard let source else { return attach() }
-        ble_source_set_condition(source, condition)
-    }
-
-    private func detach() {
-        guard let source else { return }
-        g_source_destroy(source)
-        g_source_unref(source)
-        self.source = nil
-    }
+    private func updateWatch() { watch?.readiness = readiness }
 
     /// Shuts down the socket, whose descriptor is closed with its last reference. Unread packets are lost; ``drain()``
     /// reads them.
@@ -111,7 +83,8 @@ package final class PacketSocket: @unchecked Sendable {
         loop.checkIsolated()
         guard !isClosed else { return }
         isClosed = true
-        detach()
+        watch?.cancel()
+        watch = nil
         _ = shutdown(descriptor.rawValue, Int32(SHUT_RDWR))
         onPacket = nil
         onEnd = nil
@@ -120,18 +93,14 @@ package final class PacketSocket: @unchecked Sendable {
         for waiter in waiting { waiter.deliver(.failure(.ended)) }
     }
 
-    private func run(_ condition: GIOCondition) {
-        withExtendedLifetime(self) {
-            if condition.rawValue & ~G_IO_IN.rawValue != 0 { wake() }
-            if isPaused {
-                // The end is read when there is room again.
-            } else if onPacket != nil {
-                if read(atMost: Self.packetsPerTurn) { end() }
-            } else if condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0 {
-                end()
-            }
-            // The work that the packets have started runs immediately, without another turn of the loop.
-            loop.runPending()
+    private func run(_ ready: DescriptorWatch.Readiness) {
+        if ready != .reading { wake() }
+        if isPaused {
+            // The end is read when there is room again.
+        } else if onPacket != nil {
+            if read(atMost: Self.packetsPerTurn) { end() }
+        } else if !ready.isDisjoint(with: .end) {
+            end()
         }
     }
 
@@ -209,7 +178,7 @@ package final class PacketSocket: @unchecked Sendable {
         loop.checkIsolated()
         guard isPaused else { return }
         isPaused = false
-        if !isClosed { updateWatch() }
+        updateWatch()
     }
 
     /// Delivers everything that has arrived, even without room.
@@ -228,15 +197,13 @@ package final class PacketSocket: @unchecked Sendable {
     /// Throws `.ended` if the socket has ended: packets that were waiting are lost. May be called from any
     /// thread.
     package func hasUnsentPackets() throws(LoopError) -> Bool {
-        var (family, room): (Int32, Int32) = (0, 0)
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        getsockopt(descriptor.rawValue, SOL_SOCKET, SO_DOMAIN, &family, &size)
+        var (room, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
         getsockopt(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, &room, &size)
         let count = ble_socket_unread(descriptor.rawValue)
         // If the socket has ended in between, the count does not mean anything.
         guard state(of: Self.shutDownThere) == 0 else { throw .ended }
         // A Bluetooth socket reports the free space (the kernel's net/bluetooth/af_bluetooth.c).
-        return family == AF_UNIX ? count > 0 : count >= 0 && count < room
+        return ble_socket_family(descriptor.rawValue) == AF_UNIX ? count > 0 : count >= 0 && count < room
     }
 
     /// Whether there is room for a packet. Linux before 5.18 waits for the credits of a channel even in a nonblocking
@@ -252,7 +219,7 @@ package final class PacketSocket: @unchecked Sendable {
     package func send(_ packet: [UInt8]) throws(LoopError) -> Bool {
         while true {
             let count = packet.withUnsafeBytes {
-                systemSend(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+                ble_socket_send(descriptor.rawValue, $0.baseAddress, $0.count)
             }
             if count >= 0 { return true }
             switch errno {
@@ -273,7 +240,7 @@ package final class PacketSocket: @unchecked Sendable {
             // A caller that has given up no longer waits for room.
             loop.perform {
                 self.waiters.removeAll { $0 === waiter }
-                if self.isOpen, !self.isClosed { self.updateWatch() }
+                self.updateWatch()
             }
             throw error
         }
@@ -294,9 +261,4 @@ package final class PacketSocket: @unchecked Sendable {
         for waiter in waiting { waiter.deliver(.success(())) }
         updateWatch()
     }
-}
-
-/// The system's `send`, which the method of the same name hides.
-private func systemSend(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
-    send(descriptor, start, count, flags)
 }

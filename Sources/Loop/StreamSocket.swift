@@ -1,10 +1,12 @@
-internal import CGLib
+internal import CLoop
 internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
     internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
 #endif
 
 /// One end of a stream of bytes, such as a TCP connection, read and written on an event loop.
@@ -13,9 +15,10 @@ internal import Waiting
 package final class StreamSocket: @unchecked Sendable {
     private let descriptor: FileDescriptor
     private let loop: EventLoop
-    private var reading: DescriptorWatch?
-    /// Present while bytes wait for room in the socket.
-    private var writing: DescriptorWatch?
+    private var watch: DescriptorWatch?
+    private var isReading = false
+    /// Whether bytes wait for room in the socket.
+    private var isFull = false
     private var onBytes: ((ArraySlice<UInt8>) -> Void)?
     private var onEnd: (() -> Void)?
     private var onRoom: [() -> Void] = []
@@ -35,19 +38,14 @@ package final class StreamSocket: @unchecked Sendable {
     }
 
     deinit {
-        // The watches retain themselves until they are cancelled.
-        guard reading != nil || writing != nil else { return }
-        loop.perform { [reading, writing] in
-            reading?.cancel()
-            writing?.cancel()
-        }
+        // The watch retains itself until it is cancelled.
+        if let watch { loop.perform { watch.cancel() } }
     }
 
     /// Creates two connected ends.
     package static func pair() throws(LoopError) -> (FileDescriptor, FileDescriptor) {
         var descriptors: [Int32] = [-1, -1]
-        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &descriptors) == 0 else { throw .system(errno) }
+        guard ble_socket_pair(BLE_STREAM, &descriptors) == 0 else { throw .system(errno) }
         return (FileDescriptor(owning: descriptors[0]), FileDescriptor(owning: descriptors[1]))
     }
 
@@ -67,21 +65,38 @@ package final class StreamSocket: @unchecked Sendable {
     /// Reads no more until ``resume()``.
     package func pause() {
         loop.checkIsolated()
-        reading?.cancel()
-        reading = nil
+        isReading = false
+        updateWatch()
     }
 
     /// Goes on to read after ``pause()``.
     package func resume() {
         loop.checkIsolated()
-        guard reading == nil, !isClosed, !isClosing else { return }
-        reading = DescriptorWatch(descriptor, on: loop, for: .reading) { [weak self] _ in self?.read() }
+        guard !isClosed, !isClosing else { return }
+        isReading = true
+        updateWatch()
+    }
+
+    private func updateWatch() {
+        // The end of a socket that is not read is found when it is read again.
+        let readiness: DescriptorWatch.Readiness? =
+            isReading ? isFull ? [.reading, .writing] : .reading : isFull ? .writing : nil
+        if let watch {
+            watch.readiness = readiness
+        } else if let readiness {
+            watch = DescriptorWatch(descriptor, on: loop, for: readiness) { [weak self] _, ready in self?.run(ready) }
+        }
+    }
+
+    private func run(_ ready: DescriptorWatch.Readiness) {
+        if isReading, ready != .writing { read() }
+        if isFull, ready != .reading { write() }
     }
 
     private func read() {
         for _ in 0..<Self.readsPerTurn {
             // What it has passed on may have closed or paused it.
-            guard reading != nil else { return }
+            guard isReading else { return }
             let count = space.withUnsafeMutableBytes {
                 recv(descriptor.rawValue, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
             }
@@ -106,7 +121,7 @@ package final class StreamSocket: @unchecked Sendable {
         loop.checkIsolated()
         guard !isClosed, !isClosing, !bytes.isEmpty else { return }
         unsent += bytes
-        if writing == nil { write() }
+        if !isFull { write() }
     }
 
     /// Calls `work` once, on the loop's thread, when nothing waits for room any more. Not called after the end.
@@ -119,7 +134,7 @@ package final class StreamSocket: @unchecked Sendable {
         var sent = 0
         while sent < unsent.count {
             let count = unsent.withUnsafeBytes {
-                systemSend(descriptor.rawValue, $0.baseAddress! + sent, $0.count - sent)
+                ble_socket_send(descriptor.rawValue, $0.baseAddress! + sent, $0.count - sent)
             }
             if count >= 0 {
                 sent += count
@@ -131,16 +146,15 @@ package final class StreamSocket: @unchecked Sendable {
             }
         }
         unsent.removeFirst(sent)
-        if unsent.isEmpty {
-            writing?.cancel()
-            writing = nil
-            if isClosing { return close() }
-            let work = onRoom
-            onRoom = []
-            for work in work { work() }
-        } else if writing == nil {
-            writing = DescriptorWatch(descriptor, on: loop, for: .writing) { [weak self] _ in self?.write() }
+        if isFull == unsent.isEmpty {
+            isFull = !unsent.isEmpty
+            updateWatch()
         }
+        guard !isFull else { return }
+        if isClosing { return close() }
+        let work = onRoom
+        onRoom = []
+        for work in work { work() }
     }
 
     private func end() {
@@ -157,8 +171,7 @@ package final class StreamSocket: @unchecked Sendable {
         guard !isClosed, !isClosing else { return }
         if unsent.isEmpty { return close() }
         isClosing = true
-        reading?.cancel()
-        reading = nil
+        pause()
         (onBytes, onEnd, onRoom) = (nil, nil, [])
         expiry = loop.schedule(after: limit) { self.close() }
     }
@@ -168,20 +181,15 @@ package final class StreamSocket: @unchecked Sendable {
         loop.checkIsolated()
         guard !isClosed else { return }
         isClosed = true
-        reading?.cancel()
-        writing?.cancel()
-        (reading, writing) = (nil, nil)
+        watch?.cancel()
+        watch = nil
+        (isReading, isFull) = (false, false)
         expiry?.cancel()
         expiry = nil
         _ = shutdown(descriptor.rawValue, Int32(SHUT_RDWR))
         unsent = []
         (onBytes, onEnd, onRoom) = (nil, nil, [])
     }
-}
-
-/// The system's `send`, which the method of the same name hides.
-private func systemSend(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
-    send(descriptor, start, count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
 }
 
 extension LoopError {

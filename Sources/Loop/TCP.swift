@@ -1,10 +1,12 @@
-internal import CGLib
+internal import CLoop
 internal import Waiting
 
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
     internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
 #endif
 
 /// Connections and listeners of TCP.
@@ -53,34 +55,22 @@ package enum TCP {
         _ host: String, _ port: UInt16, isolation: isolated (any Actor)? = #isolation
     ) async throws(LoopError) -> [Address] {
         if let addresses = try? lookUp(host, port, flags: AI_NUMERICHOST) { return addresses }
-        let query = Query(host: host, port: port)
-        g_thread_unref(
-            g_thread_new(
-                "resolver",
-                { argument in
-                    let query = Unmanaged<Query>.fromOpaque(argument!).takeRetainedValue()
-                    do throws(LoopError) {
-                        query.outcome.deliver(.success(try TCP.lookUp(query.host, query.port, flags: 0)))
-                    } catch {
-                        query.outcome.deliver(.failure(error))
-                    }
-                    return nil
-                }, Unmanaged.passRetained(query).toOpaque()))
-        return try await query.outcome.wait()
-    }
-
-    private final class Query: Sendable {
-        let host: String
-        let port: UInt16
         let outcome = LoopOutcome<[Address]>()
-
-        init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
+        let isStarted = SystemThread.start("resolver") {
+            do throws(LoopError) {
+                outcome.deliver(.success(try lookUp(host, port, flags: 0)))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        guard isStarted else { throw .refused("there is no thread to look up the host “\(host)”") }
+        return try await outcome.wait()
     }
 
     private static func lookUp(_ host: String, _ port: UInt16, flags: Int32) throws(LoopError) -> [Address] {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_socktype = BLE_STREAM
         hints.ai_flags = flags | AI_NUMERICSERV
         var list: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, String(port), &hints, &list)
@@ -97,8 +87,7 @@ package enum TCP {
     }
 
     private static func makeSocket(_ family: Int32) throws(LoopError) -> FileDescriptor {
-        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let descriptor = FileDescriptor(owning: socket(family, type, 0))
+        let descriptor = FileDescriptor(owning: ble_stream_open(family))
         guard descriptor.rawValue >= 0 else { throw .system(errno) }
         return descriptor
     }
@@ -113,7 +102,7 @@ package enum TCP {
         if status == 0 { return descriptor }
         guard errno == EINPROGRESS else { throw .system(errno) }
         let outcome = LoopOutcome<Void>()
-        let watch = DescriptorWatch(descriptor, on: loop, for: .writing) { _ in outcome.deliver(.success(())) }
+        let watch = DescriptorWatch(descriptor, on: loop, for: .writing) { _, _ in outcome.deliver(.success(())) }
         defer { watch.cancel() }
         try await outcome.wait()
         var (number, size): (Int32, socklen_t) = (0, 4)
@@ -233,7 +222,7 @@ package enum TCP {
                 // In IPv4 and IPv6, the port follows the family.
                 return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
             }
-            watch = DescriptorWatch(descriptor, on: loop, for: .reading) { watch in
+            watch = DescriptorWatch(descriptor, on: loop, for: .reading) { watch, _ in
                 let number = accept(descriptor.rawValue, nil, nil)
                 if number >= 0 {
                     _ = fcntl(number, F_SETFD, FD_CLOEXEC)

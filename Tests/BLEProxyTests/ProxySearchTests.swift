@@ -67,7 +67,7 @@ import Testing
             _ = found.add(service("attic", 9))
             let other = FoundProxy(answer(at: "fe80::2", texts: ["mac=000000000001"]))
             found.resolve(service("attic", 9), try #require(other))
-            #expect(found.proxies.map(\.address) == ["fe80::2", "10.0.0.7"])
+            #expect(found.proxies.map(\.address) == ["fe80::2%2", "10.0.0.7"])
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
         let (ours, theirs) = try PacketSocket.pair()
         let seen = SharedValue(0)
         await onLoop {
-            _ = DescriptorWatch(ours, on: loop, for: .writing) { watch in
+            _ = DescriptorWatch(ours, on: loop, for: .writing) { watch, _ in
                 if seen.change({
                     $0 += 1; return $0
                 }) == 3 {
@@ -35,7 +35,7 @@ import Testing
         weak let watched = ours
         let watch = await onLoop { [ours] in
             // As the kernel's listening socket is.
-            DescriptorWatch(ours!, on: loop, for: .reading) { _ in withExtendedLifetime(ours) {} }
+            DescriptorWatch(ours!, on: loop, for: .reading) { _, _ in withExtendedLifetime(ours) {} }
         }
         ours = nil
         #expect(watched != nil)
@@ -49,7 +49,7 @@ import Testing
         let (ours, theirs) = try PacketSocket.pair()
         let seen = SharedValue(0)
         let watch = await onLoop {
-            DescriptorWatch(ours, on: loop, for: .writing) { watch in
+            DescriptorWatch(ours, on: loop, for: .writing) { watch, _ in
                 seen.change { $0 += 1 }
                 watch.pause(for: seen.value == 1 ? .milliseconds(1) : .seconds(3600))
             }

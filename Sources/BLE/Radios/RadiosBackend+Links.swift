@@ -101,6 +101,10 @@ extension RadiosBackend {
                 continue
             }
             tried.insert(path.radio)
+            // In the step of the choice: a restart of the radio, and other attempts, see this one from now on.
+            guard choice.beginConnecting(peripheral, on: path.radio) else {
+                throw BLEError(.busy, "another radio has the link", peripheral: peripheral)
+            }
             // One that does not know the peripheral would fail at once.
             let isLast = !open.dropFirst().contains { $0.age != nil || links[$0.radio] != nil }
             // When the others have failed, the best gets what time is left.
@@ -178,17 +182,21 @@ extension RadiosBackend {
         max(attemptLimit, (path.interval ?? .zero) * 2)
     }
 
-    /// Connects with a radio. Returns whether there is a link: false if the time is over that it has.
+    /// Connects with a radio, on which the attempt has begun. Returns whether there is a link: false if the time is
+    /// over that it has.
     private func connect(
         _ id: Peripheral.ID, over path: RadioChoice.Path, _ number: Int, isLast: Bool
     ) async throws(BLEError) -> Bool {
         let radio = path.radio
-        guard attempts[id] == number else { throw Self.ended }
-        guard choice.beginConnecting(id, on: radio) else { throw BLEError(.busy, "another radio has the link") }
         logger.debug(
             "connecting over radio",
             metadata: ["radio": "\(names[radio])", "peripheral": "\(id)", "score": "\(Int(path.score.rounded()))"])
         defer { endWaits() }
+        guard attempts[id] == number else {
+            choice.endConnecting(id, on: radio, isLinked: false, hasFailed: false, now: elapsed())
+            choice.didDisconnect(id, on: radio)
+            throw Self.ended
+        }
         do throws(BLEError) {
             try await connect(id, on: radio, limit: isLast ? nil : Self.limit(of: path))
             // A disconnect has ended the link already.

@@ -126,7 +126,9 @@ struct KernelChannelSockets: ChannelSockets {
             throw BLEError(error, psm)
         }
         let outcome = Outcome<ChannelSocket>()
-        let watch = DescriptorWatch(socket, on: loop, for: .writing) { _ in
+        let watch = DescriptorWatch(socket, on: loop, for: .writing) { watch, _ in
+            // The channel watches the socket from now on.
+            watch.cancel()
             do throws(ChannelSocketError) {
                 try checkConnection(of: socket)
                 outcome.deliver(.success(try channel(socket)))
@@ -166,7 +168,7 @@ struct KernelChannelSockets: ChannelSockets {
             guard systemListen(socket.rawValue, Self.backlog) == 0 else { throw ChannelSocketError(.binding, errno) }
             let bound = Self.read { getsockname(socket.rawValue, $0, $1) }
             guard bound.result == 0 else { throw ChannelSocketError(.binding, bound.number) }
-            let watch = DescriptorWatch(socket, on: loop, for: .reading) { watch in
+            let watch = DescriptorWatch(socket, on: loop, for: .reading) { watch, _ in
                 do throws(ChannelSocketError) {
                     while let (channel, central) = try nextChannel(of: socket) { accept(channel, central, bound.psm) }
                 } catch {

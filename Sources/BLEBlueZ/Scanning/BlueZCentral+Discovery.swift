@@ -125,8 +125,7 @@ extension BlueZCentral {
     private func stopSession() async throws(BLEError) {
         guard discovery.stop() else { return }
         do throws(BLEError) {
-            _ = try await stack.call(
-                BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
+            try await endSession()
         } catch {
             // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
             guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
@@ -136,5 +135,19 @@ extension BlueZCentral {
         // `StopDiscovery` keeps the filter. An empty filter clears it.
         _ = try? await stack.call(
             BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
+    }
+
+    /// Calls `StopDiscovery`, and repeats it while it answers `InProgress`.
+    ///
+    /// bluetoothd answers so when the kernel refuses to stop because it is stopping already, in order to scan with the
+    /// filters of fewer programs. The session has ended then, and the next answer says so.
+    private func endSession() async throws(BLEError) {
+        let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
+        let pauses = Backoff(initial: .milliseconds(10), factor: 2, maximum: .milliseconds(500))
+        try await pauses.retry(clock: configuredClock) { () throws(BLEError) in
+            _ = try await stack.call(stop, during: .discovery)
+        } while: { error, waited in
+            error.code == .busy && waited < Self.busyLimit
+        }
     }
 }

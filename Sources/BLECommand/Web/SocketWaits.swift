@@ -52,12 +52,12 @@
             } else {
                 guard connections.withLock({ $0.add(number) }) else { throw SocketError.disconnected }
             }
-            let descriptor = FileDescriptor(owning: fcntl(number, F_DUPFD_CLOEXEC, 0))
+            let descriptor = FileDescriptor(duplicating: number)
             guard descriptor.rawValue >= 0 else { return try await ContinuousClock().sleep(for: Self.pause) }
             let wait = Wait()
             loop.perform { [loop] in
                 let readiness: DescriptorWatch.Readiness = events.contains(.write) ? .writing : .reading
-                wait.begin(DescriptorWatch(descriptor, on: loop, for: readiness) { _ in wait.finish() })
+                wait.begin(DescriptorWatch(descriptor, on: loop, for: readiness) { _, _ in wait.finish() })
             }
             defer { loop.perform { wait.finish() } }
             try await wait.end.wait()

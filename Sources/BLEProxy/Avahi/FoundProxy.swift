@@ -12,7 +12,7 @@ public struct FoundProxy: Hashable, Sendable {
     public let friendlyName: String?
     /// The name of its machine, such as `attic.local`.
     public let host: String
-    /// Its address, as numbers.
+    /// Its address, as numbers. One that is valid on one link only has the number of the interface: `fe80::1%2`.
     public let address: String
     /// The port of its native API.
     public let port: UInt16
@@ -33,7 +33,10 @@ public struct FoundProxy: Hashable, Sendable {
             !name.isEmpty, !address.isEmpty, port > 0
         else { return nil }
         let facts = Self.facts(answer[9].elements?.compactMap(\.bytes) ?? [])
-        (self.name, self.host, self.address, self.port) = (name, host, address, port)
+        let isOfLink = Self.isOfLink(address)
+        let interface = answer[0].integer.map { "%\($0)" } ?? ""
+        (self.name, self.host, self.port) = (name, host, port)
+        self.address = isOfLink ? address + interface : address
         (friendlyName, version, project) = (facts["friendly_name"], facts["version"], facts["project_name"])
         mac = facts["mac"].flatMap(Self.address)
         isEncrypted = facts["api_encryption"] != nil
@@ -60,5 +63,7 @@ public struct FoundProxy: Hashable, Sendable {
     }
 
     /// How well its address can be used: one of IPv4 best, and one that is valid on one link only least.
-    var rank: Int { !address.contains(":") ? 0 : address.lowercased().hasPrefix("fe80:") ? 2 : 1 }
+    var rank: Int { !address.contains(":") ? 0 : Self.isOfLink(address) ? 2 : 1 }
+
+    private static func isOfLink(_ address: String) -> Bool { address.lowercased().hasPrefix("fe80:") }
 }

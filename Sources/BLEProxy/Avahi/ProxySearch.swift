@@ -6,8 +6,9 @@ internal import Loop
 extension FoundProxy {
     /// Searches the local network for devices that speak ESPHome's native API, with Avahi.
     ///
-    /// Returns those whose address was resolved within the time, at most 256, by name. One that leaves the network
-    /// meanwhile is omitted.
+    /// Returns those whose address was resolved within the time, by name. One that leaves the network meanwhile is
+    /// omitted. At most 256 announcements are followed at a time, of which a device has one for each interface of this
+    /// machine, and for each version of IP.
     ///
     /// Throws `notSupported` if Avahi does not run, `failed` if it fails, and `cancelled`. Avahi has 10 s to begin.
     ///
@@ -166,12 +167,16 @@ private actor ProxySearch {
             "/", "Server", "ResolveService",
             [
                 .int32(service.interface), .int32(service.family), .string(service.name), .string(service.type),
-                .string(service.domain), .int32(Avahi.unspecified), .uint32(0),
+                // Not that of the other family, which another service has.
+                .string(service.domain), .int32(service.family), .uint32(0),
             ])
         // Avahi asks the network. One that does not answer must not delay the others.
         (call.pace, call.object) = (.slow, "\(service)")
         guard let answer = try? await session.call(call, timeout: Avahi.timeout), let proxy = FoundProxy(answer.values)
-        else { return }
+        else {
+            // Its place is free for others.
+            return found.remove(service)
+        }
         found.resolve(service, proxy)
     }
 

@@ -5,7 +5,7 @@ internal import Loop
 /// Any thread may write. Everything else happens on the loop's thread.
 protocol BusCarrier: AnyObject, Sendable {
     /// Readable when there is something to read, or the carrier has ended.
-    var descriptor: Int32 { get }
+    var descriptor: FileDescriptor { get }
     /// Whether the descriptor is writable when there is room again. Otherwise, it becomes readable then.
     var isWritableWithRoom: Bool { get }
 

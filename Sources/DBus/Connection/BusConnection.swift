@@ -1,4 +1,3 @@
-internal import CGLib
 internal import Loop
 internal import Waiting
 
@@ -24,7 +23,8 @@ final class BusConnection: @unchecked Sendable {
     private var service: NameOwner?
     private let onLoss: @Sendable () -> Void
     private var carrier: (any BusCarrier)?
-    private var source: UnsafeMutablePointer<GSource>?
+    /// Retains the connection until it is closed.
+    private var watch: DescriptorWatch?
     private var buffer = ReceiveBuffer()
     /// The descriptors that came with messages in the buffer, an array for each message that has any.
     private var descriptors = Fifo<[FileDescriptor]>()
@@ -35,8 +35,6 @@ final class BusConnection: @unchecked Sendable {
     let served: ServedObjects
     /// The state of the handshake; nil when messages follow.
     private var handshake: (state: Handshake, outcome: BusOutcome<Void>)?
-    /// Whether the buffer may contain messages that have not been delivered.
-    private var hasMessages = false
     private var pace = ReadingPace()
     /// Ends a pause of reading.
     private var pause: LoopTimer?
@@ -78,11 +76,6 @@ final class BusConnection: @unchecked Sendable {
         weak var connection: BusConnection?
     }
 
-    deinit {
-        // Closed on the loop's thread: a session that is released while open closes its connections there.
-        assert(carrier == nil, "dropped while open")
-    }
-
     var isOpen: Bool { carrier != nil }
 
     static let closed = DBusError(.disconnected, message: "the connection to the bus is closed")
@@ -94,10 +87,10 @@ final class BusConnection: @unchecked Sendable {
     func open(_ address: BusAddress, timeout: Duration) async throws(DBusError) {
         do throws(LoopError) {
             try loop.prepare()
-            guard FileDescriptor.areAvailable() else { throw .exhausted }
         } catch {
             throw DBusError(error)
         }
+        try GLib.checkDescriptors()
         let (connected, authenticated) = (BusOutcome<BusSocket>(), BusOutcome<Void>())
         let referenced = BusOutcome<GDBusReference>()
         let timer = loop.schedule(after: timeout) {
@@ -110,11 +103,11 @@ final class BusConnection: @unchecked Sendable {
         let text = try address.text
         do throws(DBusError) {
             switch address {
-            case .existing(let connection): try attach(connection, isShared: true)
+            case .existing(let connection): try await attach(connection, isShared: true)
             case .gdbus:
-                try attach(try await GDBusReference.connect(text, on: loop, until: referenced), isShared: false)
+                try await attach(try await GDBusReference.connect(text, until: referenced), isShared: false)
             case .system, .address:
-                attach(try await BusSocket.connect(text, on: loop, until: connected))
+                attach(try await BusSocket.connect(text, until: connected))
                 handshake = (Handshake(), authenticated)
                 output.send(Handshake.start(userID: geteuid()))
                 try await authenticated.wait()
@@ -158,8 +151,10 @@ final class BusConnection: @unchecked Sendable {
     /// The owner's name, with the id of the bus: another bus may give the same names.
     var ownerIdentity: String? { owner.map { "\($0) \(busID)" } }
 
-    private func attach(_ connection: GDBusReference, isShared: Bool) throws(DBusError) {
-        attach(try GDBusCarrier(connection, isShared: isShared, loop: loop) { [served] in served.serves($0) })
+    private func attach(_ connection: GDBusReference, isShared: Bool) async throws(DBusError) {
+        let carrier = try GDBusCarrier(connection, isShared: isShared, loop: loop) { [served] in served.serves($0) }
+        await carrier.open()
+        attach(carrier)
         if isShared { calls.share() }
         output.passesDescriptors = connection.passesDescriptors
         uniqueName = connection.uniqueName
@@ -169,15 +164,7 @@ final class BusConnection: @unchecked Sendable {
     private func attach(_ carrier: any BusCarrier) {
         self.carrier = carrier
         output.open(carrier)
-        var actions = BLESourceActions()
-        actions.context = Unmanaged.passUnretained(self).toOpaque()
-        actions.ready = { me in
-            Unmanaged<BusConnection>.fromOpaque(me!).takeUnretainedValue().hasMessages ? 1 : 0
-        }
-        actions.run = { me, condition in
-            Unmanaged<BusConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
-        }
-        source = ble_source_attach(loop.context, carrier.descriptor, G_IO_IN, actions)
+        watch = DescriptorWatch(carrier.descriptor, on: loop, for: .reading) { _, ready in self.run(ready) }
     }
 
     /// Closes immediately. Pending calls fail with `.disconnected`. The loss handler is not called.
@@ -186,17 +173,13 @@ final class BusConnection: @unchecked Sendable {
         guard let carrier else { return }
         self.carrier = nil
         pause = nil
-        hasMessages = false
+        watch?.cancel()
+        watch = nil
         while let unread = descriptors.popFirst() { _ = DescriptorReaper.shared.close(unread) }
         _ = output.release()
         output.close()
         carrier.close()
         served.removeAll()
-        if let source {
-            g_source_destroy(source)
-            g_source_unref(source)
-            self.source = nil
-        }
         handshake?.outcome.deliver(.failure(Self.closed))
         handshake = nil
         calls.close(Self.closed)
@@ -212,19 +195,15 @@ final class BusConnection: @unchecked Sendable {
 
     // MARK: The socket
 
-    private func run(_ condition: GIOCondition) {
-        // A handler may release the session, the last owner of this connection, while the message is still in the
-        // buffer.
-        withExtendedLifetime(self) {
-            output.hold()
-            if output.hasBacklog { write() }
-            // A socket that was closed is not waited for.
-            let isOver = condition.rawValue & (G_IO_HUP.rawValue | G_IO_ERR.rawValue) != 0
-            if isOver { endPause() }
-            // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
-            if deliver(), isOver || mayRead() { read() }
-            runPending()
-        }
+    private func run(_ ready: DescriptorWatch.Readiness) {
+        output.hold()
+        if output.hasBacklog { write() }
+        // A socket that was closed is not waited for.
+        let isOver = !ready.isDisjoint(with: .end)
+        if isOver { endPause() }
+        // Nothing is read while there are messages to deliver: the socket keeps what does not fit.
+        if deliver(), isOver || mayRead() { read() }
+        runPending()
     }
 
     /// Runs the work that messages have started, without another turn of the loop, and sends what was held meanwhile.
@@ -308,10 +287,9 @@ final class BusConnection: @unchecked Sendable {
     }
 
     private func updateWatch() {
-        guard let source, let carrier else { return }
-        let isRoomAwaited = carrier.isWritableWithRoom && output.hasBacklog
-        let condition = (pause == nil ? G_IO_IN.rawValue : 0) | (isRoomAwaited ? G_IO_OUT.rawValue : 0)
-        ble_source_set_condition(source, GIOCondition(rawValue: condition))
+        guard let watch, let carrier else { return }
+        let reading: DescriptorWatch.Readiness = pause == nil ? .reading : []
+        watch.readiness = carrier.isWritableWithRoom && output.hasBacklog ? reading.union(.writing) : reading
     }
 
     // MARK: Receiving
@@ -321,10 +299,7 @@ final class BusConnection: @unchecked Sendable {
         if handshake != nil, !shakeHands() { return true }
         do throws(DBusError) {
             for _ in 0..<Self.messagesPerTurn {
-                guard carrier != nil, let message = try buffer.nextMessage() else {
-                    hasMessages = false
-                    return carrier != nil
-                }
+                guard carrier != nil, let message = try buffer.nextMessage() else { return carrier != nil }
                 receive(message)
             }
         } catch {
@@ -332,7 +307,8 @@ final class BusConnection: @unchecked Sendable {
             lose()
             return false
         }
-        hasMessages = carrier != nil
+        // The buffer may have more.
+        watch?.runAgain()
         return false
     }
 

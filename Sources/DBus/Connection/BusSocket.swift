@@ -1,4 +1,5 @@
 internal import CGLib
+internal import CLoop
 internal import Loop
 internal import Waiting
 
@@ -10,24 +11,15 @@ internal import Waiting
 
 /// A stream socket to a bus. GDBus opens it, for any address that GDBus supports.
 ///
-/// Safe to share: it is never changed, and closed with its last reference. Only the loop's thread reads.
-final class BusSocket: BusCarrier, @unchecked Sendable {
-    private let stream: UnsafeMutablePointer<GIOStream>
-    let descriptor: Int32
+/// Any thread writes, and only the loop's thread reads.
+final class BusSocket: BusCarrier {
+    let descriptor: FileDescriptor
     var isWritableWithRoom: Bool { true }
 
     /// The maximum number of descriptors that the kernel passes at once (`SCM_MAX_FD`).
     private static let maximumDescriptors = 253
 
-    init(owning stream: UnsafeMutablePointer<GIOStream>) {
-        self.stream = stream
-        descriptor = ble_stream_descriptor(stream)
-    }
-
-    deinit {
-        g_io_stream_close(stream, nil, nil)
-        g_object_unref(UnsafeMutableRawPointer(stream))
-    }
+    init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
     /// The address of the system bus in D-Bus notation.
     static func systemBusAddress() throws(DBusError) -> String {
@@ -39,28 +31,36 @@ final class BusSocket: BusCarrier, @unchecked Sendable {
         return String(cString: address)
     }
 
-    /// Connects to the bus at an address. Called on the loop's thread.
-    static func connect(
-        _ address: String, on loop: EventLoop, until outcome: BusOutcome<BusSocket>
-    ) async throws(DBusError) -> BusSocket {
+    /// Connects to the bus at an address.
+    static func connect(_ address: String, until outcome: BusOutcome<BusSocket>) async throws(DBusError) -> BusSocket {
         let cancellable = Cancellable()
-        g_dbus_address_get_stream(
-            address, cancellable.pointer,
-            { _, result, request in
-                let outcome = GLibRequest<BusSocket>.take(request).outcome
-                var error: UnsafeMutablePointer<GError>?
-                if let stream = g_dbus_address_get_stream_finish(result, nil, &error) {
-                    outcome.deliver(.success(BusSocket(owning: stream)))
-                } else {
-                    outcome.deliver(.failure(DBusError(taking: error)))
-                }
-            }, GLibRequest(on: loop, outcome).pointer)
+        let isStarted = SystemThread.start("connect") {
+            do throws(DBusError) {
+                outcome.deliver(.success(try BusSocket(address, cancellable)))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        guard isStarted else { throw DBusError(.unreachable, message: "there is no thread to connect with") }
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {
             cancellable.cancel()
             throw error
         }
+    }
+
+    /// Connects to the bus at an address. Blocks the thread.
+    private convenience init(_ address: String, _ cancellable: Cancellable) throws(DBusError) {
+        var error: UnsafeMutablePointer<GError>?
+        guard let stream = g_dbus_address_get_stream_sync(address, nil, cancellable.pointer, &error) else {
+            throw DBusError(taking: error)
+        }
+        // The stream closes its own.
+        defer { g_object_unref(UnsafeMutableRawPointer(stream)) }
+        let descriptor = FileDescriptor(duplicating: ble_stream_descriptor(stream))
+        guard descriptor.rawValue >= 0 else { throw DBusError(LoopError.exhausted) }
+        self.init(descriptor)
     }
 
     func answered(_ serial: UInt32) {}
@@ -72,7 +72,8 @@ final class BusSocket: BusCarrier, @unchecked Sendable {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: Self.maximumDescriptors) { received in
             while true {
                 var passed = Int32(received.count)
-                let count = ble_receive(descriptor, space.baseAddress, space.count, received.baseAddress, &passed)
+                let count = ble_receive(
+                    descriptor.rawValue, space.baseAddress, space.count, received.baseAddress, &passed)
                 if count > 0 {
                     guard passed >= 0 else { return .bytes(count, nil) }
                     return .bytes(count, received.prefix(Int(passed)).map { FileDescriptor(owning: $0) })
@@ -90,10 +91,11 @@ final class BusSocket: BusCarrier, @unchecked Sendable {
         while true {
             let count = bytes.withUnsafeBytes { bytes in
                 if descriptors.isEmpty {
-                    return send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+                    return ble_socket_send(descriptor.rawValue, bytes.baseAddress, bytes.count)
                 }
                 return ble_send(
-                    descriptor, bytes.baseAddress, bytes.count, descriptors.map(\.rawValue), Int32(descriptors.count))
+                    descriptor.rawValue, bytes.baseAddress, bytes.count, descriptors.map(\.rawValue),
+                    Int32(descriptors.count))
             }
             if count >= 0 { return count }
             switch errno {

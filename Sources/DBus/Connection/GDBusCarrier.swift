@@ -1,4 +1,5 @@
 internal import CGLib
+internal import CLoop
 internal import Loop
 internal import Synchronization
 
@@ -42,18 +43,14 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
     /// Whether the session serves an object at a path.
     private let serves: @Sendable (String) -> Bool
     /// An event of the kernel.
-    private let event: FileDescriptor
-    /// GDBus calls back on this loop's thread, the last time after the end.
+    let descriptor: FileDescriptor
     private let loop: EventLoop
     private let cancellable = Cancellable()
     private var filter: guint = 0
     private let state = Mutex(State())
 
-    var descriptor: Int32 { event.rawValue }
     var isWritableWithRoom: Bool { false }
 
-    /// Starts to receive, on the loop's thread, until ``close()``.
-    ///
     /// Throws `.unreachable` if the connection is closed or not one to a bus, and `.exhausted` without descriptors.
     ///
     /// - Parameters:
@@ -65,9 +62,24 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
         guard !connection.isClosed, connection.uniqueName != nil else {
             throw DBusError(.unreachable, message: "the GDBusConnection is closed, or not one to a message bus")
         }
-        event = FileDescriptor(owning: ble_event_create())
-        guard event.rawValue >= 0 else { throw DBusError(LoopError.exhausted) }
+        descriptor = FileDescriptor(owning: ble_event_create())
+        guard descriptor.rawValue >= 0 else { throw DBusError(LoopError.exhausted) }
         (self.connection, self.isShared, self.loop, self.serves) = (connection, isShared, loop, serves)
+    }
+
+    /// Starts to receive, until ``close()``.
+    func open() async {
+        await withCheckedContinuation { continuation in
+            GLib.perform { [self] in
+                addFilter()
+                awaitEnd()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Adds the filter in GLib's context, in which GDBus releases it.
+    private func addFilter() {
         filter = g_dbus_connection_add_filter(
             connection.pointer,
             { _, message, isIncoming, me in
@@ -76,12 +88,11 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
                 me.willWrite(g_dbus_message_get_serial(message))
                 return message
             }, Unmanaged.passRetained(self).toOpaque(), { Unmanaged<GDBusCarrier>.fromOpaque($0!).release() })
-        awaitEnd()
     }
 
-    /// Has GDBus call back at the end of the connection, on the loop's thread: it fails the calls that are unanswered,
-    /// of which this is one because the filter keeps its answer. The connection's signal `closed` is for the main
-    /// context in which the connection was made, which need not run.
+    /// Has GDBus call back at the end of the connection: it fails the calls that are unanswered, of which this is one
+    /// because the filter keeps its answer. The connection's signal `closed` is for the main context in which the
+    /// connection was made, which need not run.
     private func awaitEnd() {
         let call = g_dbus_message_new_method_call(
             NameOwner.bus, "/org/freedesktop/DBus", "org.freedesktop.DBus.Peer", "Ping")!
@@ -126,22 +137,25 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
             }
         }
         // Closing discards what is not written. A bus that does not read is not waited for.
-        let timer = loop.schedule(after: .seconds(1)) { [connection, loop] in connection.close(on: loop) }
-        let end = Box { [self] in
-            timer.cancel()
-            connection.close(on: loop)
+        let timer = loop.schedule(after: .seconds(1)) { [connection] in connection.close() }
+        GLib.perform { [self] in
+            g_dbus_connection_flush(
+                connection.pointer, nil,
+                { connection, result, flush in
+                    g_dbus_connection_flush_finish(OpaquePointer(connection), result, nil)
+                    let flush = Unmanaged<Flush>.fromOpaque(flush!).takeRetainedValue()
+                    flush.timer.cancel()
+                    flush.carrier.connection.close()
+                }, Unmanaged.passRetained(Flush(self, timer)).toOpaque())
         }
-        g_dbus_connection_flush(
-            connection.pointer, nil,
-            { connection, result, box in
-                g_dbus_connection_flush_finish(OpaquePointer(connection), result, nil)
-                Unmanaged<Box>.fromOpaque(box!).takeRetainedValue().work()
-            }, Unmanaged.passRetained(end).toOpaque())
     }
 
-    private final class Box {
-        let work: () -> Void
-        init(_ work: @escaping () -> Void) { self.work = work }
+    /// What GDBus is given back when everything is written. It retains the loop of the timer until then.
+    private final class Flush {
+        let carrier: GDBusCarrier
+        let timer: LoopTimer
+
+        init(_ carrier: GDBusCarrier, _ timer: LoopTimer) { (self.carrier, self.timer) = (carrier, timer) }
     }
 
     // MARK: Receiving, in GDBus's thread
@@ -205,7 +219,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
     private func signal(_ state: inout State) {
         guard !state.isSignaled else { return }
         state.isSignaled = true
-        ble_event_set(event.rawValue)
+        ble_event_set(descriptor.rawValue)
     }
 
     // MARK: Reading
@@ -215,7 +229,7 @@ final class GDBusCarrier: BusCarrier, @unchecked Sendable {
             let (count, descriptors) = state.arrivals.read(into: space)
             if state.isSignaled, state.isQuiet {
                 state.isSignaled = false
-                ble_event_clear(event.rawValue)
+                ble_event_clear(descriptor.rawValue)
             }
             if count > 0 { return .bytes(count, descriptors) }
             return state.isOver ? .over : .nothingYet

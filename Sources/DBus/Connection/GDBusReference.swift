@@ -18,26 +18,30 @@ package final class GDBusReference: @unchecked Sendable {
 
     deinit { g_object_unref(UnsafeMutableRawPointer(pointer)) }
 
-    /// Connects to the bus at an address, authenticates and calls `Hello`. Called on the loop's thread.
+    /// Connects to the bus at an address, authenticates and calls `Hello`.
     static func connect(
-        _ address: String, on loop: EventLoop, until outcome: BusOutcome<GDBusReference>
+        _ address: String, until outcome: BusOutcome<GDBusReference>
     ) async throws(DBusError) -> GDBusReference {
         let cancellable = Cancellable()
-        let flags =
-            G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
-            | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
-        g_dbus_connection_new_for_address(
-            address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
-            { _, result, request in
-                let outcome = GLibRequest<GDBusReference>.take(request).outcome
-                var error: UnsafeMutablePointer<GError>?
-                if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
-                    g_dbus_connection_set_exit_on_close(connection, 0)
-                    outcome.deliver(.success(GDBusReference(owning: connection)))
-                } else {
-                    outcome.deliver(.failure(DBusError(taking: error)))
-                }
-            }, GLibRequest(on: loop, outcome).pointer)
+        // There, because GDBus reports the end of the connection in the context in which it was made, and retains it
+        // until then.
+        GLib.perform {
+            let flags =
+                G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+                | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue
+            g_dbus_connection_new_for_address(
+                address, GDBusConnectionFlags(rawValue: flags), nil, cancellable.pointer,
+                { _, result, outcome in
+                    let outcome = Unmanaged<BusOutcome<GDBusReference>>.fromOpaque(outcome!).takeRetainedValue()
+                    var error: UnsafeMutablePointer<GError>?
+                    if let connection = g_dbus_connection_new_for_address_finish(result, &error) {
+                        g_dbus_connection_set_exit_on_close(connection, 0)
+                        outcome.deliver(.success(GDBusReference(owning: connection)))
+                    } else {
+                        outcome.deliver(.failure(DBusError(taking: error)))
+                    }
+                }, Unmanaged.passRetained(outcome).toOpaque())
+        }
         do throws(DBusError) {
             return try await outcome.wait()
         } catch {
@@ -46,14 +50,15 @@ package final class GDBusReference: @unchecked Sendable {
         }
     }
 
-    /// Closes the connection. What is not written is lost. Called on the loop's thread.
-    func close(on loop: EventLoop) {
-        g_dbus_connection_close(
-            pointer, nil,
-            { connection, result, request in
-                g_dbus_connection_close_finish(OpaquePointer(connection), result, nil)
-                GLibRequest<Void>.take(request).outcome.deliver(.success(()))
-            }, GLibRequest<Void>(on: loop, BusOutcome()).pointer)
+    /// Closes the connection. What is not written is lost.
+    func close() {
+        GLib.perform { [self] in
+            g_dbus_connection_close(
+                pointer, nil,
+                { connection, result, _ in
+                    g_dbus_connection_close_finish(OpaquePointer(connection), result, nil)
+                }, nil)
+        }
     }
 
     var isClosed: Bool { g_dbus_connection_is_closed(pointer) != 0 }

@@ -1,6 +1,5 @@
 #if Gateway
     internal import BLE
-    internal import CGLib
     internal import Logging
     internal import Loop
     internal import Waiting
@@ -44,7 +43,8 @@
             // A session without expiry ends with its connection.
             let isClean = configuration.sessionExpiry == .zero
             let (configuration, onlyIPv4) = (configuration, attempt.onlyIPv4)
-            BlockingThread.run { [weak self, loop] in
+            // Without a thread, the attempt ends at its deadline.
+            SystemThread.start("mqtt") { [weak self, loop] in
                 let result = Result { () throws(MQTTError) in
                     try MosquittoHandle(configuration, cleanStart: isClean, onlyIPv4: onlyIPv4)
                 }
@@ -58,7 +58,7 @@
                 let handle = try result.get()
                 do throws(LoopError) { try loop.prepare() } catch { throw MQTTError(.unreachable, "\(error)") }
                 weak let me = self
-                connection = BrokerConnection(handle, on: loop) { events in
+                connection = try BrokerConnection(handle, on: loop) { events in
                     me?.assumeIsolated { $0.didReceive(events) }
                 } onLoss: { error in
                     me?.assumeIsolated { $0.lose(error) }
@@ -144,27 +144,6 @@
             state = .disconnected(error, retryIn: pause)
             logger.info("not connected to the broker", metadata: ["error": "\(error)", "retry in": "\(pause)"])
             noteIfSent()
-        }
-    }
-
-    /// A thread for one function that blocks.
-    private enum BlockingThread {
-        private final class Work: Sendable {
-            let run: @Sendable () -> Void
-
-            init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-        }
-
-        static func run(_ body: @escaping @Sendable () -> Void) {
-            let work = Unmanaged.passRetained(Work(body))
-            let thread = g_thread_try_new(
-                "mqtt",
-                {
-                    Unmanaged<Work>.fromOpaque($0!).takeRetainedValue().run()
-                    return nil
-                }, work.toOpaque(), nil)
-            // Without a thread, the attempt ends at its deadline.
-            if let thread { g_thread_unref(thread) } else { work.release() }
         }
     }
 #endif

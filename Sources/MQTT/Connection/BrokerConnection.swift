@@ -1,7 +1,12 @@
 #if Gateway
-    internal import CGLib
     internal import CMosquitto
     internal import Loop
+
+    #if canImport(Glibc)
+        internal import Glibc
+    #elseif canImport(Musl)
+        internal import Musl
+    #endif
 
     /// A connection to a broker, from the begin of the TCP connection on. libmosquitto's external loop, on ours.
     ///
@@ -13,68 +18,54 @@
         private let onTurn: @Sendable ([MosquittoHandle.Event]) -> Void
         /// Called once, if the connection ends by itself.
         private let onLoss: @Sendable (MQTTError) -> Void
-        private var source: UnsafeMutablePointer<GSource>?
+        /// Retains the connection until it is closed.
+        private var watch: DescriptorWatch?
         /// Whether the network has a connection. libmosquitto does not wait for that by itself.
         private(set) var isReached = false
         /// Whether the broker has accepted the client.
         private var isUp = false
-        private var condition = G_IO_IN.rawValue | G_IO_OUT.rawValue
 
         private static let closed = MQTTError(.connectionLost, "the broker closed the connection")
 
         /// The maximum number of packets to read before the loop does its other work.
         private static let packetsPerTurn: Int32 = 64
 
+        /// Throws `.unreachable` if the process can have no more descriptors.
         init(
             _ handle: MosquittoHandle, on loop: EventLoop,
             onTurn: @escaping @Sendable ([MosquittoHandle.Event]) -> Void,
             onLoss: @escaping @Sendable (MQTTError) -> Void
-        ) {
+        ) throws(MQTTError) {
             loop.checkIsolated()
             self.handle = handle
             self.loop = loop
             self.onTurn = onTurn
             self.onLoss = onLoss
-            var actions = BLESourceActions()
-            actions.context = Unmanaged.passUnretained(self).toOpaque()
-            actions.ready = { _ in 0 }
-            actions.run = { me, condition in
-                Unmanaged<BrokerConnection>.fromOpaque(me!).takeUnretainedValue().run(condition)
-            }
-            source = ble_source_attach(loop.context, mosquitto_socket(handle.pointer), GIOCondition(condition), actions)
+            // libmosquitto closes the socket when it wants, and a watch needs its descriptor.
+            let socket = FileDescriptor(duplicating: mosquitto_socket(handle.pointer))
+            guard socket.rawValue >= 0 else { throw MQTTError(.unreachable, "\(LoopError.exhausted)") }
+            watch = DescriptorWatch(socket, on: loop, for: [.reading, .writing]) { _, ready in self.step(ready) }
         }
-
-        deinit { assert(source == nil, "dropped while open") }
 
         /// Stops using the socket, which closes with the last reference to the handle.
         func close() {
             loop.checkIsolated()
-            guard let source else { return }
-            self.source = nil
-            g_source_destroy(source)
-            g_source_unref(source)
+            watch?.cancel()
+            watch = nil
         }
 
         /// Whether more should not be sent now, because the socket has no room.
         var wantsWrite: Bool { mosquitto_want_write(handle.pointer) }
 
-        private func run(_ ready: GIOCondition) {
-            // A callback may release the last reference.
-            withExtendedLifetime(self) {
-                step(ready.rawValue)
-                loop.runPending()
-            }
-        }
-
-        private func step(_ ready: UInt32) {
+        private func step(_ ready: DescriptorWatch.Readiness) {
             var result = MOSQ_ERR_SUCCESS.rawValue
-            let (isWritable, isReadable) = (ready & G_IO_OUT.rawValue != 0, ready & ~G_IO_OUT.rawValue != 0)
+            let (isWritable, isReadable) = (ready.contains(.writing), ready != .writing)
             if !isUp {
                 // While TLS is being negotiated, libmosquitto does not notice that a socket has ended.
                 let end = ble_socket_end(mosquitto_socket(handle.pointer))
                 if end < 0 { isReached = true }
                 if end != 0 {
-                    return lose(end < 0 ? Self.closed : MQTTError(.unreachable, String(cString: g_strerror(end))))
+                    return lose(end < 0 ? Self.closed : MQTTError(.unreachable, String(cString: strerror(end))))
                 }
                 if isWritable { isReached = true }
             }
@@ -102,7 +93,7 @@
                 }
             }
             onTurn(events)
-            guard source != nil else { return }
+            guard watch != nil else { return }
             if let reason { return lose(reason) }
             if let error { return lose(error) }
             guard mosquitto_socket(handle.pointer) >= 0 else {
@@ -112,19 +103,15 @@
         }
 
         private func lose(_ error: MQTTError) {
-            guard source != nil else { return }
+            guard watch != nil else { return }
             close()
             onLoss(error)
         }
 
         private func updateWatch() {
-            guard let source else { return }
             // Before the broker's answer, libmosquitto says that it wants to write for as long as it negotiates TLS.
             let isRoomAwaited = isUp ? wantsWrite : !isReached
-            let new = G_IO_IN.rawValue | (isRoomAwaited ? G_IO_OUT.rawValue : 0)
-            guard new != condition else { return }
-            condition = new
-            ble_source_set_condition(source, GIOCondition(new))
+            watch?.readiness = isRoomAwaited ? [.reading, .writing] : .reading
         }
 
         // MARK: Packets
@@ -165,7 +152,7 @@
         /// Takes leave of the broker, which then does not publish the will unless it is asked to, and closes.
         func disconnect(publishingWill: Bool) {
             let code = publishingWill ? MQTT_RC_DISCONNECT_WITH_WILL_MSG : MQTT_RC_NORMAL_DISCONNECTION
-            if source != nil { _ = mosquitto_disconnect_v5(handle.pointer, Int32(code.rawValue), nil) }
+            if watch != nil { _ = mosquitto_disconnect_v5(handle.pointer, Int32(code.rawValue), nil) }
             close()
         }
 
@@ -174,9 +161,5 @@
             guard result != MOSQ_ERR_SUCCESS.rawValue else { return }
             throw handle.error(result)
         }
-    }
-
-    extension GIOCondition {
-        fileprivate init(_ bits: UInt32) { self.init(rawValue: bits) }
     }
 #endif

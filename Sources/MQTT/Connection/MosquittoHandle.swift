@@ -1,5 +1,4 @@
 #if Gateway
-    internal import CGLib
     internal import CMosquitto
     internal import Loop
 

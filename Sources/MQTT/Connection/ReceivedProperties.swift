@@ -1,6 +1,11 @@
 #if Gateway
-    internal import CGLib
     internal import CMosquitto
+
+    #if canImport(Glibc)
+        internal import Glibc
+    #elseif canImport(Musl)
+        internal import Musl
+    #endif
 
     /// The properties of a received packet, in libmosquitto's form. Valid during a callback.
     struct ReceivedProperties: Sequence, IteratorProtocol {
@@ -47,7 +52,7 @@
         }
 
         private static func take(_ text: UnsafeMutablePointer<CChar>?) -> String {
-            defer { g_free(text) }
+            defer { free(text) }
             return text.map { String(cString: $0) } ?? ""
         }
 
@@ -55,7 +60,7 @@
             var (bytes, count): (UnsafeMutableRawPointer?, UInt16)
             (bytes, count) = (nil, 0)
             _ = mosquitto_property_read_binary(pointer, identifier, &bytes, &count, false)
-            defer { g_free(bytes) }
+            defer { free(bytes) }
             return Array(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(count)))
         }
     }

@@ -81,6 +81,7 @@ struct TwoRadiosTests {
         let peripheral = central.peripheral(battery.id)
         let attempt = Task { try await peripheral.connect(timeout: .seconds(60)) }
         await until { await daemons[0].isConnecting(battery.id) }
+        await clock.sleepers(for: .seconds(5))
         clock.advance(by: .seconds(5))
         await until { await daemons[1].isConnecting(battery.id) }
         #expect(await !daemons[0].isConnecting(battery.id))
@@ -100,6 +101,7 @@ struct TwoRadiosTests {
         let attempt = Task { try await peripheral.connect(timeout: .seconds(60)) }
         await until { await daemons[0].isConnecting(battery.id) }
         if number == 1 {
+            await clock.sleepers(for: .seconds(5))
             clock.advance(by: .seconds(5))
             await until { await daemons[1].isConnecting(battery.id) }
         }

@@ -86,6 +86,15 @@ struct LostRequestsTests {
             return code
         }
 
+        /// Has that many requests be lost. A link that ends while it is made loses none.
+        func loseRequests(_ count: Int) async {
+            var attempts = 0
+            while await daemon.hungCount < count, attempts < 2 * count {
+                attempts += 1
+                _ = await refuse { try await $0.read(LostRequestsTests.secret) }
+            }
+        }
+
         func untilDisconnected(_ peripheral: Peripheral) async {
             await until { await peripheral.connectionState == .disconnected }
         }
@@ -361,7 +370,7 @@ struct LostRequestsTests {
         let other = try await world.central.find(second.id)
         try await other.connect()
         try await world.central.find(third.id).connect()
-        for _ in 1...32 { _ = await world.refuse { try await $0.read(Self.secret) } }
+        await world.loseRequests(32)
         // Without a link, and with one.
         for peripheral in [world.safe, other] {
             let error = await expectError(.failed) { try await peripheral.read(Self.plain) }
@@ -377,7 +386,7 @@ struct LostRequestsTests {
 
     @Test func `the program's connection can be used again with another bluetoothd`() async throws {
         let world = try await World(over: .existing)
-        for _ in 1...32 { _ = await world.refuse { try await $0.read(Self.secret) } }
+        await world.loseRequests(32)
         await expectError(.failed) { try await world.safe.read(Self.plain) }
         var states = await world.central.adapterStates().makeAsyncIterator()
         await world.daemon.kill()

@@ -161,9 +161,13 @@ struct FakeAdaptersTests {
         let second = try await world.makeSession()
         let leaving = Task { try await second.call(start, timeout: HangLimit.step) }
         await world.daemon.untilHung()
+        let name = try #require(await second.uniqueName)
         await second.close()
         await #expect(throws: DBusError.self) { try await leaving.value }
-        // The daemon has noticed it once another call was answered that came later.
+        // The bus may read a later call of another connection first. The daemon has noticed the end that the bus tells
+        // it once it has answered a later call.
+        let hasOwner = MethodCall.bus("NameHasOwner", [.string(name)])
+        while try await first.call(hasOwner, timeout: HangLimit.step).values == [.boolean(true)] {}
         _ = try await first.call(
             MethodCall("org.bluez", "/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"),
             timeout: HangLimit.step)

@@ -79,8 +79,8 @@ struct FakeProgramsTests {
     {
         let world = try await BlueZWorld(minorVersion: minorVersion, isAsInstalled: true)
         let strap = await world.radio.add(SimulatedStrap().definition)
-        let result = try await OtherPrograms.proxySession(bus: world.bus.address) { count in
-            for number in 0..<count {
+        let result = try await OtherPrograms.proxySession(bus: world.bus.address) { numbers in
+            for number in numbers {
                 let value = [UInt8(number & 0xFF), UInt8(number >> 8), 0, 0] + [UInt8](repeating: 0, count: 16)
                 await strap.notify(value, from: EchoStrap.output.key.characteristic)
             }

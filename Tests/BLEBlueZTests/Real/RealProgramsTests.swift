@@ -31,9 +31,8 @@ struct RealProgramsTests {
     func `aioesphomeapi, and bleak-esphome with habluetooth, use a strap through a proxy`() async throws {
         let peer = RealPeer()
         try await peer.reset()
-        // One after the other: of values that come faster than they are read, bluetoothd may drop some.
-        let result = try await OtherPrograms.proxySession { count in
-            for number in 0..<count { try await peer.notify([UInt8(number & 0xFF), UInt8(number >> 8), 0, 0]) }
+        let result = try await OtherPrograms.proxySession { numbers in
+            for number in numbers { try await peer.notify([UInt8(number & 0xFF), UInt8(number >> 8), 0, 0]) }
         }
         #expect(result.session.hasSuffix("\nok\n"), "\(result)")
         #expect(result.session.contains("received 1000\ntwo clients\nbleak "))

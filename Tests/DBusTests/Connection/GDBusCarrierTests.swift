@@ -149,10 +149,11 @@ struct GDBusCarrierTests {
             nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
             func openAndClose(_ address: String) async throws -> SharedValue<Bool> {
-                try loop.prepare()
-                let reference = try await GDBusReference.connect(address, on: loop, until: BusOutcome())
+                let reference = try await GDBusReference.connect(address, until: BusOutcome())
                 let isGone = reference.watch()
-                try GDBusCarrier(consume reference, isShared: false, loop: loop) { _ in false }.close()
+                let carrier = try GDBusCarrier(consume reference, isShared: false, loop: loop) { _ in false }
+                await carrier.open()
+                carrier.close()
                 return isGone
             }
         }

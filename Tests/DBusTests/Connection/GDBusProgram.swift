@@ -2,7 +2,6 @@ import BLETestSupport
 import BLEFakeBlueZ
 import BlueZTestSupport
 import CGLib
-import Loop
 import Synchronization
 
 @testable import DBus
@@ -10,8 +9,6 @@ import Synchronization
 /// A program with a GDBusConnection of its own, on which it subscribes to signals, makes calls and serves an object.
 final class GDBusProgram: Sendable {
     let connection: GDBusReference
-    /// The main context in which GDBus calls it back.
-    private let loop = EventLoop(name: "program")
     /// The members of the signals and calls that its connection has received, whoever they are for.
     let received = SharedValue<[String]>([])
     /// The members of those that it has subscribed to.
@@ -22,7 +19,7 @@ final class GDBusProgram: Sendable {
     /// Connects, subscribes to the signals of an interface, and serves `/program`.
     init(_ bus: PrivateBus, subscribingTo interface: String) async {
         connection = bus.makeGDBusConnection()
-        await onLoop { program in
+        await inContext { program in
             g_dbus_connection_add_filter(
                 program.connection.pointer,
                 { _, message, isIncoming, me in
@@ -69,7 +66,7 @@ final class GDBusProgram: Sendable {
 
     /// Calls a method without arguments. Returns whether it has answered.
     func call(_ destination: String, _ path: String, _ interface: String, _ method: String) async -> Bool {
-        await onLoop { program in
+        await inContext { program in
             let answer = g_dbus_connection_call_sync(
                 program.connection.pointer, destination, path, interface, method, nil, nil,
                 G_DBUS_CALL_FLAGS_NONE, .max, nil, nil)
@@ -81,13 +78,13 @@ final class GDBusProgram: Sendable {
 
     /// Ends the program's use of its connection.
     func stop() async {
-        await onLoop { program in g_dbus_connection_close_sync(program.connection.pointer, nil, nil) }
+        await inContext { program in g_dbus_connection_close_sync(program.connection.pointer, nil, nil) }
     }
 
     @discardableResult
-    private func onLoop<Value: Sendable>(_ work: @escaping @Sendable (GDBusProgram) -> Value) async -> Value {
+    private func inContext<Value: Sendable>(_ work: @escaping @Sendable (GDBusProgram) -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            loop.perform { continuation.resume(returning: work(self)) }
+            GLib.perform { continuation.resume(returning: work(self)) }
         }
     }
 }

@@ -1,5 +1,5 @@
 import BLETestSupport
-import CGLib
+import CLoop
 import Synchronization
 import Testing
 import Waiting
@@ -23,13 +23,14 @@ struct MessageOutputTests {
         let other: FileDescriptor
 
         init() throws {
-            var ends: [Int32] = [-1, -1]
-            try #require(ble_stream_pair(&ends) == 0)
-            other = FileDescriptor(owning: ends[1])
+            let (own, other) = try StreamSocket.pair()
+            var size: Int32 = 4096
+            #expect(setsockopt(own.rawValue, SOL_SOCKET, SO_SNDBUF, &size, 4) == 0)
+            self.other = other
             output = MessageOutput(
                 onBacklog: { [events] in events.change { $0.append("backlog") } },
                 onBreak: { [events] in events.change { $0.append("break") } })
-            output.open(BusSocket(owning: ble_stream_from_descriptor(ends[0])))
+            output.open(BusSocket(own))
             output.passesDescriptors = true
         }
 
@@ -186,14 +187,18 @@ struct MessageOutputTests {
     }
 
     @Test func `unexpected descriptors are closed`() async throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(ble_stream_pair(&ends) == 0)
-        let (kept, given) = (FileDescriptor(owning: ends[0]), ends[1])
-        #expect(DescriptorReaper().close([FileDescriptor(owning: given)]))
+        let kept = try giveAway()
         var space: UInt8 = 0
         var passed: Int32 = 0
         // The other end has ended once it is closed.
         while ble_receive(kept.rawValue, &space, 1, nil, &passed) != 0 { await Task.yield() }
+    }
+
+    /// Has one end of a pair closed, and returns the other.
+    private func giveAway() throws -> FileDescriptor {
+        let (kept, given) = try StreamSocket.pair()
+        #expect(DescriptorReaper().close([given]))
+        return kept
     }
 
     // MARK: What is held

@@ -1,4 +1,3 @@
-import CGLib
 import Foundation
 
 /// A bus's address at which connections are accepted and never answered.

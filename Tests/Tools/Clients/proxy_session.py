@@ -128,6 +128,8 @@ async def first(port: int, key: str | None, count: int) -> Proxy:
 
     def on_value(handle: int, data: bytearray) -> None:
         received.append(int.from_bytes(data[:4], 'little'))
+        if len(received) % 50 == 0:
+            print('got', len(received), flush=True)
         if len(received) == count:
             proxy.notify()
     await proxy.api.bluetooth_gatt_start_notify(NUMBER, output.handle, on_value)
