@@ -262,9 +262,8 @@ if withBlueZ {
             "BLEProxyTests",
             [
                 "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome",
-                "BLEFakeBlueZ",
-                "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus",
-                "Hub", "Loop", "TwoAdapters", "Waiting", .log, .subprocess,
+                "BLEFakeBlueZ", "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting",
+                "BlueZTestSupport", "DBus", "Hub", "Loop", "TwoAdapters", "Waiting", .log, .subprocess,
             ]),
         .tests(
             "MQTTTests",

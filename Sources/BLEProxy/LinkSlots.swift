@@ -53,6 +53,7 @@ struct LinkSlots {
     /// link.
     mutating func take(_ address: UInt64, for client: Int) -> ProxyHold? {
         ask(client)
+        defer { forgetIdleMatter() }
         guard holds[address] == nil, available(to: client) > 0 else { return nil }
         lastLink += 1
         let hold = ProxyHold(client: client, link: lastLink)
@@ -66,6 +67,7 @@ struct LinkSlots {
         guard holds[address] == hold else { return false }
         holds[address] = nil
         if let count = counts[hold.client] { counts[hold.client] = count - 1 }
+        forgetIdleMatter()
         return true
     }
 
@@ -75,8 +77,7 @@ struct LinkSlots {
         return holds.filter { $0.value.client == client }.map(\.key)
     }
 
-    /// Forgets a client that holds nothing.
-    mutating func leaveIfIdle(_ client: Int) { if counts[client] == 0 { counts[client] = nil } }
+    private mutating func forgetIdleMatter() { if counts[Self.matter] == 0 { counts[Self.matter] = nil } }
 
     /// What a client is told: the limit is that of this client, as things stand.
     func slots(of client: Int) -> ProxySlots {

@@ -150,7 +150,6 @@ extension ProxyServer {
     func takeLink(_ id: Peripheral.ID) -> ProxyHold? {
         guard let address = DeviceAddress(id)?.rawValue else { return nil }
         let hold = slots.take(address, for: LinkSlots.matter)
-        if hold == nil { slots.leaveIfIdle(LinkSlots.matter) }
         sendSlots()
         return hold
     }
@@ -159,8 +158,6 @@ extension ProxyServer {
     func releaseLink(_ id: Peripheral.ID, _ hold: ProxyHold) {
         guard let address = DeviceAddress(id)?.rawValue else { return }
         release(hold, address)
-        slots.leaveIfIdle(LinkSlots.matter)
-        sendSlots()
     }
 
     // MARK: Pairing

@@ -112,13 +112,13 @@ struct LinkSlotsTests {
         let refused = slots.take(7, for: 1)
         #expect(refused == nil)
         #expect(slots.share == 2)
-        slots.leaveIfIdle(LinkSlots.matter)
-        #expect(slots.share == 2)
         let isReleased = slots.release(7, hold)
         #expect(isReleased)
-        slots.leaveIfIdle(LinkSlots.matter)
         #expect(slots.share == 3)
         let again = slots.take(7, for: 1)
         #expect(again != nil)
+        let held = slots.take(7, for: LinkSlots.matter)
+        #expect(held == nil)
+        #expect(slots.share == 3)
     }
 }

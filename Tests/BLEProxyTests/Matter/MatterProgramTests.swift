@@ -18,7 +18,7 @@ struct MatterProgramTests {
             device: device.address.rawValue, bus: world.bus.address)
         let commissioned = [
             #"{"discriminator": 2748, "found": "C0:00:00:00:00:01", "name": "MATTER"}"#, #"{"more": "01020304"}"#,
-            #"{"repeated": 200}"#,
+            #"{"repeated": 100}"#,
         ]
         #expect(
             result.session.split(separator: "\n").dropFirst().map(String.init)

@@ -24,7 +24,8 @@ C2 = '18EE2EF5-263D-4559-959F-4F9C429F9D12'
 C3 = '18EE2EF5-263D-4559-959F-4F9C429F9D13'
 HANDSHAKE = bytes([0x65, 0x6C, 4, 0, 0, 0, 0xF7, 0, 6])
 PATIENCE = 120
-COUNT = 200
+# So few that the socket of bluetoothd's notifications holds all of them: it drops those for which there is no room.
+COUNT = 100
 
 
 def show(**entry: object) -> None:
@@ -132,7 +133,8 @@ async def main(device: str) -> None:
         await socket.wait_closed()
         show(closed=socket.close_code)
 
-    async with serve(accept, '127.0.0.1', 0) as server:
+    # Without limits of its own, which would depend on how busy the machine is.
+    async with serve(accept, '127.0.0.1', 0, open_timeout=None, ping_interval=None) as server:
         show(port=server.sockets[0].getsockname()[1])
         first = await asyncio.wait_for(sessions.get(), PATIENCE)
         link = await first.connect(device)

@@ -106,8 +106,8 @@ public enum OtherPrograms {
         return (session, proxy.output)
     }
 
-    /// What a Matter server on websockets (`matter_session.py`) does with a device through `ble proxy --matter`, and what the
-    /// proxy writes of it, as JSON.
+    /// What a Matter server on websockets (`matter_session.py`) does with a device through `ble proxy --matter`, and what
+    /// the proxy writes of it, as JSON.
     ///
     /// - Parameter device: the address of a device that repeats what is written to it.
     public static func matterSession(device: String, bus: String) async throws -> (session: String, proxy: String) {
@@ -124,6 +124,8 @@ public enum OtherPrograms {
                 do { try await server.output.until("\"end\"") } catch {
                     throw Guest.Failure(command: script, answer: server.output.text + server.errors.text)
                 }
+                // The server is answered before the event is written.
+                try await proxy.output.until(count: 2, "\"disconnected\"")
                 proxy.send(.interrupt)
             }
             #expect(result.status == 130, "\(result.errors)")
