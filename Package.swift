@@ -203,8 +203,8 @@ if withBlueZ {
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // A session on an MQTT broker.
         .module("MQTT", ["BLE", "Loop", "Waiting", .log, .mosquitto]),
-        // A central's radio as a Bluetooth proxy of ESPHome.
-        .module("BLEProxy", ["BLE", "BLEESPHome", "DBus", "Loop", "Waiting", .log]),
+        // A central's radio as a Bluetooth proxy of ESPHome, and of a Matter server.
+        .module("BLEProxy", ["BLE", "BLEDefinitions", "BLEESPHome", "DBus", "Loop", "Waiting", .crypto, .log]),
         // bluetoothd, as a backend.
         .module("BLEBlueZ", ["BLE", "DBus", "Loop", "Waiting", .log]),
         // bluetoothd's bus interface over a simulated radio, for programs in any language.
@@ -261,9 +261,9 @@ if withBlueZ {
         .tests(
             "BLEProxyTests",
             [
-                "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEESPHome", "BLEFakeBlueZ", "BLEProfiles",
-                "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting", "BlueZTestSupport", "DBus", "Hub", "Loop",
-                "TwoAdapters", "Waiting", .log, .subprocess,
+                "AdapterAndProxy", "BLE", "BLEBackendTesting", "BLEBlueZ", "BLEDefinitions", "BLEESPHome",
+                "BLEFakeBlueZ", "BLEProfiles", "BLEProxy", "BLESimulation", "BLETestSupport", "BLETesting",
+                "BlueZTestSupport", "DBus", "Hub", "Loop", "TwoAdapters", "Waiting", .log, .subprocess,
             ]),
         .tests(
             "MQTTTests",

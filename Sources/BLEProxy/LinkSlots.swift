@@ -14,6 +14,9 @@ struct ProxyHold: Equatable {
 /// the shares of the others leave. A client that is alone leaves one slot for the next. No link is ended for the sake
 /// of another client.
 struct LinkSlots {
+    /// The number of the Matter server among the clients, whose numbers begin at 1. It has asked while it has links.
+    static let matter = 0
+
     private let limit: Int
     /// Whether several clients may be connected.
     private let isShared: Bool
@@ -50,6 +53,7 @@ struct LinkSlots {
     /// link.
     mutating func take(_ address: UInt64, for client: Int) -> ProxyHold? {
         ask(client)
+        defer { forgetIdleMatter() }
         guard holds[address] == nil, available(to: client) > 0 else { return nil }
         lastLink += 1
         let hold = ProxyHold(client: client, link: lastLink)
@@ -63,6 +67,7 @@ struct LinkSlots {
         guard holds[address] == hold else { return false }
         holds[address] = nil
         if let count = counts[hold.client] { counts[hold.client] = count - 1 }
+        forgetIdleMatter()
         return true
     }
 
@@ -71,6 +76,8 @@ struct LinkSlots {
         counts[client] = nil
         return holds.filter { $0.value.client == client }.map(\.key)
     }
+
+    private mutating func forgetIdleMatter() { if counts[Self.matter] == 0 { counts[Self.matter] = nil } }
 
     /// What a client is told: the limit is that of this client, as things stand.
     func slots(of client: Int) -> ProxySlots {

@@ -81,39 +81,12 @@ extension ProxyServer {
             return
         }
         let task = Task { [weak self] in
-            let reason = await Self.follow(peripheral) { [weak self] in
+            let error = await peripheral.followLink { [weak self] in
                 await self?.linkBegan(address, hold, peripheral, event)
             }
-            await self?.linkEnded(address, hold, reason, event)
+            await self?.linkEnded(address, hold, error.isCancellation ? 0x16 : error.linkEndNumber, event)
         }
         links[hold.link] = HeldLink(task: task)
-    }
-
-    /// Makes a link, follows it until its end, and returns the number of the reason. Ends the link if the task is
-    /// cancelled.
-    private static func follow(_ peripheral: Peripheral, onLink: @Sendable () async -> Void) async -> Int32 {
-        let events = await peripheral.connectionEvents()
-        var reason: Int32 = 0x16
-        do throws(BLEError) {
-            try await peripheral.connect()
-            await onLink()
-            for try await event in events {
-                switch event {
-                // If the link could not be ended, the central does not use it any more, either.
-                case .disconnected(let error), .disconnectFailed(let error): return error.linkEndNumber
-                default: break
-                }
-            }
-        } catch {
-            reason = error.isCancellation ? reason : error.linkEndNumber
-        }
-        guard Task.isCancelled else { return reason }
-        // Not cancelled: the peripheral is free when its link, or the attempt to connect, has ended.
-        let ending = Task { () async -> BLEError? in
-            do throws(BLEError) { try await peripheral.disconnect() } catch { return error }
-            return nil
-        }
-        return await ending.value?.linkEndNumber ?? reason
     }
 
     /// Connects what clients have waited for. The first of them gets it.
@@ -124,7 +97,7 @@ extension ProxyServer {
         }
     }
 
-    private func hasLeft(_ id: Int) -> Bool { clients[id] == nil }
+    private func hasLeft(_ id: Int) -> Bool { id != LinkSlots.matter && clients[id] == nil }
 
     /// Tells the client of its link, if it is up.
     private func linkBegan(
@@ -169,6 +142,22 @@ extension ProxyServer {
         }
         // The shares of the others have grown.
         sendSlots()
+    }
+
+    // MARK: Links of a Matter server
+
+    /// Gives a peripheral to a Matter server, as to a client. Returns nil if a client has it, or if there is no slot.
+    func takeLink(_ id: Peripheral.ID) -> ProxyHold? {
+        guard let address = DeviceAddress(id)?.rawValue else { return nil }
+        let hold = slots.take(address, for: LinkSlots.matter)
+        sendSlots()
+        return hold
+    }
+
+    /// Frees a peripheral whose link has ended.
+    func releaseLink(_ id: Peripheral.ID, _ hold: ProxyHold) {
+        guard let address = DeviceAddress(id)?.rawValue else { return }
+        release(hold, address)
     }
 
     // MARK: Pairing

@@ -102,4 +102,23 @@ struct LinkSlotsTests {
             }
         }
     }
+
+    @Test func `a Matter server has a share while it has links, and not afterward`() throws {
+        var slots = LinkSlots(limit: 4, isShared: true)
+        slots.ask(1)
+        #expect(slots.share == 3)
+        let taken = slots.take(7, for: LinkSlots.matter)
+        let hold = try #require(taken)
+        let refused = slots.take(7, for: 1)
+        #expect(refused == nil)
+        #expect(slots.share == 2)
+        let isReleased = slots.release(7, hold)
+        #expect(isReleased)
+        #expect(slots.share == 3)
+        let again = slots.take(7, for: 1)
+        #expect(again != nil)
+        let held = slots.take(7, for: LinkSlots.matter)
+        #expect(held == nil)
+        #expect(slots.share == 3)
+    }
 }

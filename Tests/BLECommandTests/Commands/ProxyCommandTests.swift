@@ -186,6 +186,32 @@
             #expect(keys.count { $0.1 } == 1)
         }
 
+        @Test(arguments: [false, true])
+        func `a Matter server that is away is told, and nothing listens but for --esphome`(
+            _ servesOthers: Bool
+        ) async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            // Port 1 is that of no server.
+            let matter = ["proxy", "--matter", "ws://127.0.0.1:1", "--json", "--backend", "simulated"]
+            let others = ["--esphome", "--host", "127.0.0.1", "--port", "0", "--key-file", file]
+            let result = try await Tool(matter + (servesOthers ? others : [])).run { program in
+                try await program.output.until("\n", after: "\"serverLost\"")
+                if servesOthers {
+                    try await program.output.until("\n", after: "\"listening\"")
+                    let central = try await central(program.output.text)
+                    #expect(try await central.adapters().count == 1)
+                    await central.shutDown()
+                }
+                program.send(.interrupt)
+            }
+            #expect(result.status == 130, "\(result.errors)")
+            let lost = try result.objects.first { $0["event"] as? String == "serverLost" }
+            #expect(lost?["server"] as? String == "ws://127.0.0.1:1/ble")
+            #expect(lost?["reason"] as? String == "Connection refused")
+            #expect(result.output.contains("\"listening\"") == servesOthers)
+            #expect(result.output.contains("\"keyMade\"") == servesOthers)
+        }
+
         @Test func `without encryption, the proxy says so`() async throws {
             let tool = Tool(["proxy", "--port", "0", "--no-encryption", "--backend", "simulated", "--name", "open"])
             let result = try await tool.afterFirstLine { $0.send(.interrupt) }
@@ -214,6 +240,9 @@
             arguments: [
                 "--clients 0", "--address x", "--no-encryption --show-key", "--links 65", "--name Attic",
                 "--no-encryption --key-file x",
+                "--esphome", "--matter http://hub:5580/ble", "--matter wss://hub:5580/ble",
+                "--matter ws://hub --links 0",
+                "--matter ws://hub --port 0", "--matter ws://hub --no-encryption", "--matter ws://hub --clients 2",
                 "--radio hci0 --radio hci0", "--radio hci0 --adapter hci1", "--radio hci0 --radio hci1 --record x",
             ])
         func `wrong usage is refused before Bluetooth starts`(_ arguments: String) async throws {

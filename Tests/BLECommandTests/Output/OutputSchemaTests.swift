@@ -1,5 +1,6 @@
 import BLE
 import BLEESPHome
+import BLEFakeBlueZ
 import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
@@ -178,6 +179,17 @@ struct OutputSchemaTests {
                 #expect(try result.objects.contains { $0["event"] as? String == event }, "\(result.output)")
             }
             try check(result.errors, ["note"])
+        }
+
+        @Test(.enabled(if: OtherPrograms.has("websockets")))
+        func `the events of a proxy for a Matter server are, too`() async throws {
+            let world = try await BlueZWorld(isAsInstalled: true)
+            let device = MatterDevice("C0:00:00:00:00:01")
+            _ = await world.radio.add(device.definition)
+            let result = try await OtherPrograms.matterSession(
+                device: device.address.rawValue, bus: world.bus.address)
+            try check(result.proxy, ["matterServer", "matterLink"])
+            await world.daemon.kill()
         }
 
         @Test func `steps of the demonstration are, too`() async throws {

@@ -15,12 +15,15 @@ import BLE
 
     struct ProxyCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "proxy", abstract: "Be a Bluetooth proxy for Home Assistant until Ctrl-C.",
+            commandName: "proxy", abstract: "Be a Bluetooth proxy for Home Assistant or Matter until Ctrl-C.",
             discussion: """
                 Clients that speak ESPHome's native API use this machine's radio over the network: they scan, connect, \
                 read, write and subscribe. They need the key, which is made at the first start, and shown then on a \
                 terminal. Two proxies of one machine need a --key-file or an --address each, since clients tell them \
-                apart by the address. See Docs/Radios.md.
+                apart by the address.
+
+                With --matter, a Matter server commissions devices through this machine's radio instead. The proxy \
+                dials it, listens at no port and needs no key. With --esphome, it serves both. See Docs/Radios.md.
                 """)
 
         @OptionGroup var options: CommonOptions
@@ -37,11 +40,11 @@ import BLE
                     + "127.0.0.1 with --no-encryption.", valueName: "address"))
         var host: String?
 
-        @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "number"))
-        var port: UInt16 = 6053
+        @Option(help: ArgumentHelp("The port, by default 6053; 0 for any that is free.", valueName: "number"))
+        var port: UInt16?
 
-        @Option(help: ArgumentHelp("The maximum number of clients, 1 to 64.", valueName: "number"))
-        var clients = 16
+        @Option(help: ArgumentHelp("The maximum number of clients, 1 to 64. By default, 16.", valueName: "number"))
+        var clients: Int?
 
         @Option(
             help: ArgumentHelp("The maximum number of links, 1 to 64, of all clients together.", valueName: "number"))
@@ -68,8 +71,29 @@ import BLE
         @Flag(help: "Need no key: everybody who reaches the port may use the radio, and read what is sent.")
         var noEncryption = false
 
+        @Option(
+            help: ArgumentHelp(
+                "The Matter server that commissions devices through this machine's radio, such as "
+                    + "ws://homeassistant.local:5580/ble. It is one of matter.js, started with --ble-proxy.",
+                valueName: "url"))
+        var matter: String?
+
+        @Flag(help: "Serve ESPHome's clients besides the Matter server.")
+        var esphome = false
+
         func validate() throws {
-            guard (1...64).contains(clients), (1...64).contains(links) else {
+            if let matter {
+                do { _ = try MatterServerAddress(matter) } catch {
+                    throw ValidationError("--matter: \(error.message). \(error.remedy ?? "")")
+                }
+            }
+            guard !esphome || matter != nil else {
+                throw ValidationError("--esphome is for a proxy with --matter. Without --matter, it is not needed.")
+            }
+            guard servesESPHome || !hasESPHomeOptions else {
+                throw ValidationError("With --matter, options of ESPHome's clients need --esphome.")
+            }
+            guard (1...64).contains(clients ?? 16), (1...64).contains(links) else {
                 throw ValidationError("--clients and --links are numbers from 1 to 64.")
             }
             guard !noEncryption || (keyFile == nil && !showKey) else {
@@ -81,6 +105,14 @@ import BLE
             if let name, !Self.isName(name) {
                 throw ValidationError("--name has 1 to 31 lowercase letters, digits and hyphens.")
             }
+        }
+
+        /// Whether clients are served, which need a port.
+        private var servesESPHome: Bool { matter == nil || esphome }
+
+        private var hasESPHomeOptions: Bool {
+            name != nil || host != nil || port != nil || clients != nil || keyFile != nil || showKey || address != nil
+                || noAnnounce || noEncryption
         }
 
         static func isName(_ text: String) -> Bool { text.wholeMatch(of: /[a-z0-9-]{1,31}/) != nil }
@@ -97,6 +129,16 @@ import BLE
         }
 
         func run() async throws {
+            let server = try matter.map { try MatterServerAddress($0) }
+            guard servesESPHome else {
+                let (links, options) = (links, options)
+                return try await Session.run(options, outage: .isWaitedFor) { central, output in
+                    try await Self.untilFirstEnd { group in
+                        guard let server else { return }
+                        await Self.addMatter(server, links, nil, central, options, output, to: &group)
+                    }
+                }
+            }
             let output = Output(json: options.json)
             let (key, file): (EncryptionKey?, ProxyKeyFile?)
             do throws(BLEError) {
@@ -106,20 +148,20 @@ import BLE
                 throw ExitCode(ExitStatus.status(of: error.code))
             }
             let (name, host) = (name ?? Self.machineName, host ?? (key == nil ? "127.0.0.1" : "0.0.0.0"))
-            let (clients, links, port, given, options) = (clients, links, port, address, options)
+            let (clients, links, port, given, options) = (clients ?? 16, links, port ?? 6053, address, options)
             let isAnnounced = !noAnnounce && !host.hasPrefix("127.") && host != "::1"
             try await Session.run(options, outage: .isWaitedFor) { central, output in
                 let address = try await Self.identity(given, file, options, central)
                 let configuration = ProxyServer.Configuration(
                     name: name, address: address, key: key, connectionLimit: links, clientLimit: clients)
                 let logger = CommonOptions.logger(verbose: options.verbose)
-                let server = ProxyServer(central, configuration, logger: logger)
-                let events = await server.events()
+                let proxy = ProxyServer(central, configuration, logger: logger)
+                let events = await proxy.events()
                 let (ports, listening) = AsyncStream.makeStream(
                     of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
-                try await withThrowingTaskGroup(of: Void.self) { group in
+                try await Self.untilFirstEnd { group in
                     group.addTask {
-                        try await server.run(host: host, port: port) { port in
+                        try await proxy.run(host: host, port: port) { port in
                             // If the output is closed, the next event ends the command.
                             try? Self.showListening(host, port, name, address, isEncrypted: key != nil, output)
                             listening.yield(port)
@@ -136,11 +178,41 @@ import BLE
                     group.addTask {
                         for try await event in events { try Self.show(event, output) }
                     }
-                    defer { group.cancelAll() }
-                    try await group.next()
-                    // The end of a proxy is that of its task, and no success.
-                    try Task.checkCancellation()
+                    if let server {
+                        await Self.addMatter(server, links, proxy, central, options, output, to: &group)
+                    }
                 }
+            }
+        }
+
+        /// Runs tasks until the first of them ends, or the task is cancelled.
+        private static func untilFirstEnd(
+            _ add: (inout ThrowingTaskGroup<Void, any Error>) async -> Void
+        ) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                await add(&group)
+                defer { group.cancelAll() }
+                try await group.next()
+                // The end of a proxy is that of its task, and no success.
+                try Task.checkCancellation()
+            }
+        }
+
+        /// Adds what serves a Matter server.
+        ///
+        /// - Parameter clients: the server of other clients, with which the links are shared. Nil for none.
+        private static func addMatter(
+            _ server: MatterServerAddress, _ links: Int, _ clients: ProxyServer?, _ central: Central,
+            _ options: CommonOptions, _ output: Output, to group: inout ThrowingTaskGroup<Void, any Error>
+        ) async {
+            let proxy = MatterProxy(
+                central, server: server, connectionLimit: links, beside: clients,
+                logger: CommonOptions.logger(verbose: options.verbose))
+            let events = await proxy.events()
+            output.note("dials the Matter server \(server)\(clients == nil ? "; Ctrl-C ends" : "")")
+            group.addTask { try await proxy.run() }
+            group.addTask {
+                for try await event in events { try Self.show(event, of: server, output) }
             }
         }
 
@@ -208,6 +280,30 @@ import BLE
             output.note("Ctrl-C ends")
         }
 
+        private static func show(
+            _ event: MatterProxyEvent, of server: MatterServerAddress, _ output: Output
+        ) throws {
+            func line(_ event: String, _ text: String, _ keys: [String: JSON] = [:]) throws {
+                let common: [String: JSON] = ["event": .string(event), "server": .string("\(server)")]
+                try output.line(.object(common.merging(keys) { $1 }), text)
+            }
+            switch event {
+            case .serverConnected: try line("serverConnected", "connected to the Matter server \(server)")
+            case .serverLost(let reason):
+                try line(
+                    "serverLost", "no connection to the Matter server \(server): \(reason.harmless)",
+                    ["reason": .string(reason)])
+            case .linkConnected(let id):
+                try line("connected", "connected \(id) for the Matter server", ["id": .string("\(id)")])
+            case .linkDisconnected(let id):
+                try line("disconnected", "disconnected \(id) of the Matter server", ["id": .string("\(id)")])
+            case .linkRefused(let id):
+                try line(
+                    "linkRefused", "no link to \(id) for the Matter server: no slot is free, or a client has it",
+                    ["id": .string("\(id)")])
+            }
+        }
+
         private static func show(_ event: ProxyEvent, _ output: Output) throws {
             func line(
                 _ event: String, _ client: ProxyEvent.Client, _ text: String, _ keys: [String: JSON] = [:]
@@ -237,7 +333,8 @@ import BLE
                 try line("disconnected", client, "disconnected \(id) of \(title(client))", ["id": .string("\(id)")])
             case .linkRefused(let id, let client):
                 try line(
-                    "linkRefused", client, "no link to \(id) for \(title(client)): no slot", ["id": .string("\(id)")])
+                    "linkRefused", client, "no link to \(id) for \(title(client)): no slot is free, or another has it",
+                    ["id": .string("\(id)")])
             }
         }
     }

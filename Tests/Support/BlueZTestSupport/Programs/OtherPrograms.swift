@@ -106,6 +106,37 @@ public enum OtherPrograms {
         return (session, proxy.output)
     }
 
+    /// What a Matter server on websockets (`matter_session.py`) does with a device through `ble proxy --matter`, and what
+    /// the proxy writes of it, as JSON.
+    ///
+    /// - Parameter device: the address of a device that repeats what is written to it.
+    public static func matterSession(device: String, bus: String) async throws -> (session: String, proxy: String) {
+        let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "ble").path
+        let script = Checkout.url("Tests/Tools/Clients/matter_session.py").path
+        var proxy = ""
+        let session = try await TestProgram(
+            "timeout", ["-s", "INT", "600", python ?? "python3", "-B", script, device]
+        ).run { server in
+            try await server.output.until("\n", after: "\"port\"")
+            let port = server.output.text.firstMatch(of: /"port": (\d+)/)?.1 ?? ""
+            let arguments = ["proxy", "--matter", "ws://127.0.0.1:\(port)/ble", "--json", "--bus", bus]
+            let result = try await TestProgram(tool, arguments).run { proxy in
+                do { try await server.output.until("\"end\"") } catch {
+                    throw Guest.Failure(command: script, answer: server.output.text + server.errors.text)
+                }
+                // The server is answered before the event is written.
+                try await proxy.output.until(count: 2, "\"disconnected\"")
+                proxy.send(.interrupt)
+            }
+            #expect(result.status == 130, "\(result.errors)")
+            proxy = result.output
+        }
+        guard session.status == 0 else {
+            throw Guest.Failure(command: script, answer: session.output + session.errors + proxy)
+        }
+        return (session.output, proxy)
+    }
+
     /// What bleak gets, and what it and bluetoothd say to each other.
     ///
     /// - Parameter bus: nil for the system's.
