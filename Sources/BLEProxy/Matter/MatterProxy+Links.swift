@@ -10,6 +10,8 @@ final class MatterLink {
     var task: Task<Void, Never>?
     /// Answers the attempt to connect if it takes too long.
     var deadline: Expiry?
+    /// Whether the link was up.
+    var wasUp = false
     /// Why the proxy ends the link, if the server did not ask for it.
     var endReason: String?
     /// Whether the link has ended, or could not be made.
@@ -24,6 +26,12 @@ final class MatterLink {
     var written: CharacteristicKey?
 
     init(_ peripheral: Peripheral) { self.peripheral = peripheral }
+
+    /// Begins to end the link, and what uses it: that would connect the peripheral again.
+    func cancel() {
+        task?.cancel()
+        worker?.cancel()
+    }
 
     /// Cancels what uses the link. Returns when it has ended.
     func end() async {
@@ -42,24 +50,33 @@ extension MatterProxy {
         let link = MatterLink(central.peripheral(device))
         links[number] = link
         let connection = self.number
-        link.deadline = call(after: MatterSession.connectLimit) { proxy in
+        link.deadline = call(after: timeout) { proxy in
             guard connection == proxy.number else { return }
-            proxy.applying { $0.connectExpired(number) }
+            proxy.applying { $0.connectExpired(number, after: timeout) }
         }
-        link.task = Task { await follow(link, number, timeout, connection) }
+        link.task = Task { await follow(link, number, connection) }
     }
 
+    /// More than an attempt to connect takes, which its deadline ends.
+    private static let connectLimit = MatterSession.connectLimit * 60
+
     /// Makes a link, and follows it to its end.
-    private func follow(_ link: MatterLink, _ number: UInt16, _ timeout: Duration, _ connection: Int) async {
+    private func follow(_ link: MatterLink, _ number: UInt16, _ connection: Int) async {
         let peripheral = link.peripheral
         let device = peripheral.id
         var hold: ProxyHold?
         let error: BLEError
         if let clients { hold = await clients.takeLink(device) }
         if clients == nil || hold != nil {
-            error = await peripheral.followLink(timeout: timeout) { await linkBegan(peripheral, number, connection) }
+            error = await peripheral.followLink(timeout: Self.connectLimit) {
+                await linkBegan(link, number, connection)
+            }
             await link.end()
-            observers.yield(.linkDisconnected(device))
+            // What was being done may have connected it again.
+            if await peripheral.connectionState != .disconnected {
+                await Task { try? await peripheral.disconnect() }.value
+            }
+            if link.wasUp { observers.yield(.linkDisconnected(device)) }
         } else {
             error = BLEError(.busy, "there is no free link, or another client of the radio has this peripheral")
             observers.yield(.linkRefused(device))
@@ -74,7 +91,8 @@ extension MatterProxy {
     /// How long the system may take to report the MTU, which is the smallest one otherwise.
     private static let mtuLimit = Duration.seconds(5)
 
-    private func linkBegan(_ peripheral: Peripheral, _ number: UInt16, _ connection: Int) async {
+    private func linkBegan(_ link: MatterLink, _ number: UInt16, _ connection: Int) async {
+        let peripheral = link.peripheral
         let mtu = try? await Outcome<Int>.race(within: Self.mtuLimit, clock: clock) {
             BLEError(.timedOut, "the MTU was not reported within \(Self.mtuLimit)")
         } _: { () async throws(BLEError) in
@@ -82,9 +100,13 @@ extension MatterProxy {
         }
         let state = await peripheral.connectionState
         guard state == .connected, connection == self.number, !Task.isCancelled else { return }
-        links[number]?.deadline?.cancel()
+        link.deadline?.cancel()
+        let answers = session?.linkBegan(number, mtu: mtu ?? 23) ?? []
+        // The server may have given it up.
+        guard !answers.isEmpty else { return }
+        link.wasUp = true
         observers.yield(.linkConnected(peripheral.id))
-        send(session?.linkBegan(number, mtu: mtu ?? 23) ?? [])
+        send(answers)
     }
 
     // MARK: What is done on a link
@@ -239,8 +261,8 @@ extension MatterProxy {
 
     // MARK: Notifications
 
-    /// The maximum number of unsent notifications of a characteristic.
-    private static let capacity = 1024
+    /// The maximum number of unsent notifications of a characteristic, and of characteristics of a link that notify.
+    private static let (capacity, maximumNotifications) = (1024, 8)
 
     private static func checkNotifies(_ characteristic: GATTCharacteristic) throws(MatterRefusal) {
         guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
@@ -255,6 +277,9 @@ extension MatterProxy {
         try Self.checkNotifies(found.characteristic)
         let uuid = found.characteristic.uuid
         guard link.notifications[uuid] == nil else { return }
+        guard link.notifications.count < Self.maximumNotifications else {
+            throw MatterRefusal(.subscribeFailed, "\(Self.maximumNotifications) characteristics notify already")
+        }
         let values = try await doing(.subscribeFailed) { () throws(BLEError) in
             try await link.peripheral.notifications(found.key.bytes, overflow: .fail(capacity: Self.capacity))
         }

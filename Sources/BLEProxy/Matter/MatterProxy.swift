@@ -83,8 +83,8 @@ public actor MatterProxy {
         self.logger = logger ?? Logger(label: "ble")
     }
 
-    /// What happens from now on, until ``run()`` has ended, which throws the same error. Keeps the newest 256 unread
-    /// events.
+    /// What happens from now on, until ``run()`` has ended, which throws the same error, or until the next one has if
+    /// none is going on. Keeps the newest 256 unread events.
     public func events() -> BoundedStream<MatterProxyEvent> {
         observers.add(capacity: 256) { [weak self] token in
             Task { await self?.removeObserver(token) }
@@ -215,7 +215,7 @@ public actor MatterProxy {
         socket?.finish()
         (socket, channel, session, end, greeting, timer) = (nil, nil, nil, nil, nil, nil)
         scan?.cancel()
-        for link in links.values { link.task?.cancel() }
+        for link in links.values { link.cancel() }
         await scan?.value
         scan = nil
         while let link = links.values.first { await link.task?.value }
@@ -261,7 +261,7 @@ public actor MatterProxy {
             case .connect(let link, let device, let timeout): connect(link, device, timeout)
             case .end(let link, let reason):
                 links[link]?.endReason = reason
-                links[link]?.task?.cancel()
+                links[link]?.cancel()
             case .perform(let operation, let number, let link): perform(operation, number, link)
             case .linkRefused(let device): observers.yield(.linkRefused(device))
             case .ignored(let opcode):
@@ -309,8 +309,11 @@ public actor MatterProxy {
 
     private func flush() {
         guard let socket, let output = channel?.takeOutput() else { return }
+        // One long answer alone is not the server's fault.
+        guard socket.unsentCount <= Self.unsentLimit else {
+            return lose(BLEError(.failed, "it does not read what it is sent"))
+        }
         socket.send(output)
-        if socket.unsentCount > Self.unsentLimit { lose(BLEError(.failed, "it does not read what it is sent")) }
     }
 
     // MARK: Silence

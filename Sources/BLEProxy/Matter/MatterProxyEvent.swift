@@ -11,7 +11,7 @@ public enum MatterProxyEvent: Hashable, Sendable {
     case serverLost(reason: String)
     /// A link that the server has asked for is up.
     case linkConnected(Peripheral.ID)
-    /// A link has ended, or could not be made.
+    /// A link that was up has ended.
     case linkDisconnected(Peripheral.ID)
     /// The server may have no further link, or a client of the same radio has this peripheral.
     case linkRefused(Peripheral.ID)

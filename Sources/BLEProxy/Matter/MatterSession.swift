@@ -79,9 +79,16 @@ struct MatterSession {
     private var links: [UInt16: Link] = [:]
     private var lastLink: UInt16 = 0
     private var lastNumber = 0
-    /// The devices that were told, and what was told last of each. Nil if the next advertisement is to be told.
-    private var devices: [Peripheral.ID: Advertisement?] = [:]
-    /// The devices, in the order in which they were told first.
+    private struct Device {
+        /// What was told last. Nil if the next advertisement is to be told.
+        var told: Advertisement?
+        /// Whether it was heard again since it was last the oldest.
+        var isRecent = false
+    }
+
+    /// The devices that were told.
+    private var devices: [Peripheral.ID: Device] = [:]
+    /// The devices. The first one is the next to be forgotten, unless it was heard again.
     private var order = Fifo<Peripheral.ID>()
 
     /// - Parameter limit: the maximum number of links, including those that are made or ended.
@@ -186,7 +193,7 @@ struct MatterSession {
 
     private mutating func begin(_ start: Start) -> Action {
         (scan, reportsDuplicates) = (.starting(id: start.id), start.reportsDuplicates)
-        devices = devices.mapValues { _ in nil }
+        devices = devices.mapValues { Device(told: nil, isRecent: $0.isRecent) }
         return .startScan
     }
 
@@ -237,14 +244,28 @@ struct MatterSession {
         guard scan == .running, id.isAddress, advertisement.serviceData[Self.service] != nil else { return nil }
         var comparable = advertisement
         comparable.rssi = nil
-        if let told = devices[id] {
-            guard reportsDuplicates || told != comparable else { return nil }
+        if let device = devices[id] {
+            devices[id]?.isRecent = true
+            guard reportsDuplicates || device.told != comparable else { return nil }
+            devices[id]?.told = comparable
         } else {
+            if devices.count >= Self.maximumDevices { forgetOldest() }
             order.append(id)
-            if devices.count >= Self.maximumDevices, let oldest = order.popFirst() { devices[oldest] = nil }
+            devices[id] = Device(told: comparable)
         }
-        devices[id] = .some(comparable)
         return .discovered(id, advertisement)
+    }
+
+    /// Forgets the device that was not heard for the longest time: each that was heard again is put back once.
+    private mutating func forgetOldest() {
+        while let oldest = order.popFirst() {
+            guard devices[oldest]?.isRecent == true else {
+                devices[oldest] = nil
+                return
+            }
+            devices[oldest]?.isRecent = false
+            order.append(oldest)
+        }
     }
 
     // MARK: Links
@@ -258,8 +279,12 @@ struct MatterSession {
                 refuse(.deviceNotFound, "it has not advertised \(Self.service) to this proxy since it was connected")
             ]
         }
-        guard !links.values.contains(where: { $0.address == device }) else {
-            return [refuse(.alreadyConnected, "there is a link to it already")]
+        if let link = links.values.first(where: { $0.address == device }) {
+            return [
+                link.isEnding
+                    ? refuse(.connectionFailed, "the last link to it is being ended")
+                    : refuse(.alreadyConnected, "there is a link to it already")
+            ]
         }
         guard links.count < limit else {
             return [.linkRefused(device), refuse(.connectionFailed, "all \(limit) links are in use")]
@@ -278,10 +303,10 @@ struct MatterSession {
     }
 
     /// The time has passed within which an attempt to connect is answered.
-    mutating func connectExpired(_ number: UInt16) -> [Action] {
+    mutating func connectExpired(_ number: UInt16, after limit: Duration) -> [Action] {
         guard let id = links[number]?.connect else { return [] }
         links[number]?.connect = nil
-        let reason = "there was no link within \(Self.connectLimit)"
+        let reason = "there was no link within \(limit)"
         return [.send(.failure(id, MatterRefusal(.timeout, reason)))] + end(number, reason)
     }
 

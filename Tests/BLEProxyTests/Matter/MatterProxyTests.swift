@@ -251,7 +251,11 @@ struct MatterProxyTests {
         _ = try await server.found(device)
         await world.peripherals[0].setAcceptsLinks(false)
         let address: [String: JSON] = ["address": .string(device.rawValue), "timeout": .int(50)]
-        #expect(try await server.command("connect", address) == ["error": "timeout"])
+        let attempt = server.begin("connect", address)
+        await world.clock.sleepers(for: .milliseconds(50))
+        world.clock.advance(by: .milliseconds(50))
+        #expect(try await server.answer(attempt) == ["error": "timeout"])
+        await until { await world.proxy.links.isEmpty }
         await world.peripherals[0].setAcceptsLinks(true)
         #expect(try await world.connect(server) == 2)
         try await world.end()

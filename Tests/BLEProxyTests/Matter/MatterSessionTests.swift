@@ -197,16 +197,16 @@ struct MatterSessionTests {
         #expect(receive(connect, &session) == [.connect(link: 1, device, timeout: .seconds(30))])
         let reason = "there was no link within 55.0 seconds"
         #expect(
-            session.connectExpired(1)
+            session.connectExpired(1, after: .seconds(55))
                 == [.send(.failure(1, MatterRefusal(.timeout, reason))), .end(link: 1, reason: reason)])
-        #expect(session.connectExpired(1) == [])
+        #expect(session.connectExpired(1, after: .seconds(55)) == [])
         #expect(session.linkBegan(1, mtu: 247) == [])
         // It counts until it has ended, which the server is not told: it does not know its number.
-        #expect(code(receive(connect, &session)) == "already_connected")
+        #expect(code(receive(connect, &session)) == "connection_failed")
         #expect(session.linkEnded(1, .cancelled, reason: reason) == [])
         #expect(receive(connect, &session) == [.connect(link: 2, device, timeout: .seconds(30))])
         #expect(session.linkBegan(2, mtu: 247).count == 1)
-        #expect(session.connectExpired(2) == [])
+        #expect(session.connectExpired(2, after: .seconds(55)) == [])
     }
 
     @Test func `the devices that are remembered are bounded`() {
@@ -216,12 +216,15 @@ struct MatterSessionTests {
             let digits = String(number + 0x1_0000, radix: 16).uppercased().suffix(4)
             let id = Peripheral.ID(rawValue: "C0:00:00:00:\(digits.prefix(2)):\(digits.suffix(2))")
             #expect(session.discovered(id, advertisement()) != nil)
+            // One that is heard again and again is not forgotten.
+            #expect(session.discovered("C0:00:00:00:00:00", advertisement()) != nil)
         }
         func connect(_ id: String) -> [Action] {
             receive(#"{"id":1,"command":"connect","args":{"address":"\#(id)"}}"#, &session)
         }
-        #expect(code(connect("C0:00:00:00:00:00")) == "device_not_found")
-        #expect(code(connect("C0:00:00:00:00:01")) == nil)
+        #expect(code(connect("C0:00:00:00:00:01")) == "device_not_found")
+        #expect(code(connect("C0:00:00:00:00:00")) == nil)
+        #expect(code(connect("C0:00:00:00:00:02")) == nil)
     }
 
     @Test func `links have a limit and a number each, and one device has one link`() {

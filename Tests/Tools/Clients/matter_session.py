@@ -23,7 +23,8 @@ C1 = '18EE2EF5-263D-4559-959F-4F9C429F9D11'
 C2 = '18EE2EF5-263D-4559-959F-4F9C429F9D12'
 C3 = '18EE2EF5-263D-4559-959F-4F9C429F9D13'
 HANDSHAKE = bytes([0x65, 0x6C, 4, 0, 0, 0, 0xF7, 0, 6])
-PATIENCE = 120
+# Only what hangs takes as long, however busy the machine is.
+PATIENCE = 900
 # So few that the socket of bluetoothd's notifications holds all of them: it drops those for which there is no room.
 COUNT = 100
 
@@ -92,7 +93,7 @@ class Session:
         advertised = base64.b64decode(data['service_data']['fff6'])
         assert len(advertised) == 8 and data['connectable'] is True, data
         show(found=data['address'], name=data['name'], discriminator=advertised[1] | (advertised[2] & 0xF) << 8)
-        link = await self.command('connect', address=device)
+        link = await self.command('connect', address=device, timeout=55_000)
         assert link['mtu'] >= 23, link
         return int(link['connection_handle'])
 

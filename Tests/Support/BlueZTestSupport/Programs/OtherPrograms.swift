@@ -115,11 +115,13 @@ public enum OtherPrograms {
         let script = Checkout.url("Tests/Tools/Clients/matter_session.py").path
         var proxy = ""
         let session = try await TestProgram(
-            "timeout", ["-s", "INT", "600", python ?? "python3", "-B", script, device]
+            "timeout", ["-s", "INT", "1100", python ?? "python3", "-B", script, device]
         ).run { server in
             try await server.output.until("\n", after: "\"port\"")
             let port = server.output.text.firstMatch(of: /"port": (\d+)/)?.1 ?? ""
-            let arguments = ["proxy", "--matter", "ws://127.0.0.1:\(port)/ble", "--json", "--bus", bus]
+            let arguments = [
+                "proxy", "--matter", "ws://127.0.0.1:\(port)/ble", "--json", "--bus", bus, "--timeout", "600",
+            ]
             let result = try await TestProgram(tool, arguments).run { proxy in
                 do { try await server.output.until("\"end\"") } catch {
                     throw Guest.Failure(command: script, answer: server.output.text + server.errors.text)
