@@ -255,7 +255,7 @@ struct MatterProxyTests {
         await world.clock.sleepers(for: .milliseconds(50))
         world.clock.advance(by: .milliseconds(50))
         #expect(try await server.answer(attempt) == ["error": "timeout"])
-        await until { await world.proxy.links.isEmpty }
+        await until { await world.proxy.linkCount == 0 }
         await world.peripherals[0].setAcceptsLinks(true)
         #expect(try await world.connect(server) == 2)
         try await world.end()
@@ -353,4 +353,8 @@ struct MatterProxyTests {
         try await world.end()
         await proxy.close()
     }
+}
+
+extension MatterProxy {
+    fileprivate var linkCount: Int { links.count }
 }
