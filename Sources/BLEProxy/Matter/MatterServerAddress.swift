@@ -17,10 +17,10 @@ public struct MatterServerAddress: Hashable, Sendable {
     /// Throws `notSupported` for `wss://`, and `invalidArgument` for what is not such a URL.
     public init(_ text: String) throws(BLEError) {
         // Without its query and its user, which may be secrets.
-        let shown = text.prefix { $0 != "?" }
+        let address = text.prefix { $0 != "?" }
+        let shown = (address.lastIndex(of: "@").map { address[$0...] } ?? address).prefix(100)
         let invalid = BLEError(
-            .invalidArgument,
-            "“\((shown.lastIndex(of: "@").map { shown[$0...] } ?? shown).prefix(100))” is not the URL of a Matter server",
+            .invalidArgument, "“\(shown)” is not the URL of a Matter server",
             isRetryable: false,
             remedy: "Such a URL is ws://homeassistant.local:5580/ble.")
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {

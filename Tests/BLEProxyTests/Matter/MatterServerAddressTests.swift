@@ -21,9 +21,12 @@ struct MatterServerAddressTests {
         #expect("\(address)" == "ws://\(address.authority)\(path.prefix { $0 != "?" })")
     }
 
-    @Test func `the query of a wrong URL is not shown`() {
-        let error = #expect(throws: BLEError.self) { try MatterServerAddress("http://hub/ble?key=secret") }
-        #expect(error?.message == "“http://hub/ble” is not the URL of a Matter server")
+    @Test(arguments: [
+        ("http://hub/ble?key=secret", "http://hub/ble"), ("ws://user:secret@hub/ble?key=secret", "@hub/ble"),
+    ])
+    func `the query and the user of a wrong URL are not shown`(_ text: String, _ shown: String) {
+        let error = #expect(throws: BLEError.self) { try MatterServerAddress(text) }
+        #expect(error?.message == "“\(shown)” is not the URL of a Matter server")
     }
 
     @Test(
