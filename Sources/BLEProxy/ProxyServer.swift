@@ -128,7 +128,9 @@ public actor ProxyServer {
             (self.listener, self.end) = (listener, end)
             onListening(listener.port)
         } catch {
-            throw BLEError(.failed, "the proxy cannot listen at \(host), port \(port): \(error)")
+            throw BLEError(
+                .failed, "the proxy cannot listen at \(host), port \(port): \(error)",
+                remedy: "Choose another port, or 0 for any that is free, and an address of this machine.")
         }
         // Ended by the cancellation, or by `close()`.
         try? await end.wait()

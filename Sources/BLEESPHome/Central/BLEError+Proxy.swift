@@ -8,12 +8,10 @@ extension BLEError {
         switch failure {
         case .wire(.wrongKey):
             self.init(
-                .unauthorized, "the proxy has another key", isRetryable: false,
-                remedy: "Use the key from the proxy's configuration.")
+                .unauthorized, "the proxy has another key", isRetryable: false, remedy: Self.keyRemedy)
         case .wire(.isEncrypted):
             self.init(
-                .unauthorized, "the proxy requires encryption", isRetryable: false,
-                remedy: "Use the key from the proxy's configuration.")
+                .unauthorized, "the proxy requires encryption", isRetryable: false, remedy: Self.keyRemedy)
         case .wire(.isNotEncrypted):
             self.init(
                 .unauthorized, "the proxy does not encrypt", isRetryable: false,
@@ -22,14 +20,23 @@ extension BLEError {
             self.init(
                 .notSupported, "the proxy has version \(version.major).\(version.minor) of the API",
                 isRetryable: false)
-        case .wire(let error): self.init(wasReady ? .bluetoothLost : .bluetoothUnavailable, "\(error)")
-        case .closed: self.init(wasReady ? .bluetoothLost : .bluetoothUnavailable, "the proxy closed the connection")
+        case .wire(let error):
+            self.init(
+                wasReady ? .bluetoothLost : .bluetoothUnavailable, "\(error)",
+                remedy: wasReady ? nil : "Check its address and port: 6053 is that of ESPHome's native API.")
+        case .closed:
+            self.init(
+                wasReady ? .bluetoothLost : .bluetoothUnavailable, "the proxy closed the connection",
+                remedy: "Check that it runs.")
         case .late: self.init(.bluetoothUnavailable, "the proxy did not complete the greeting within 60 s")
         case .restarted:
             self.init(.bluetoothLost, "the connection to the proxy is made again, because it reported nothing")
         case .silent: self.init(.bluetoothLost, "the proxy was silent for 90 s")
         }
     }
+
+    private static let keyRemedy =
+        "Use the proxy's key: that of its configuration (api, encryption, key), or of its key file."
 
     /// The error of an attribute, as a proxy reports it.
     package init(attributeError number: Int32) {

@@ -74,8 +74,11 @@ struct ExitStatusTests {
     // MARK: Bad luck
 
     @Test func `no bus and no bluetoothd end with 69 and a remedy`() async throws {
-        let noBus = try await Tool.run("adapters", "--bus", "unix:path=/nonexistent/socket")
-        #expect(noBus.status == 69)
+        for command in ["adapters", "radios"] {
+            let noBus = try await Tool.run(command, "--bus", "unix:path=/nonexistent/socket", "--json")
+            #expect(noBus.status == 69)
+            #expect(noBus.errors.contains(#""code":"bluetoothUnavailable""#))
+        }
         let bus = try await PrivateBus()
         let noDaemon = try await Tool.run("heart-rate", "--bus", bus.address, "--timeout", "\(HangLimit.stepSeconds)")
         #expect(noDaemon.status == 69)

@@ -6,9 +6,9 @@ struct RadiosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "radios", abstract: "Show several radios, what each hears, and which a link would be made with.",
         discussion: """
-            Listens for 10 s by default. Without --radio, the radios are all adapters of this machine, or two of a \
-            simulation. Of each peripheral, the radios are in the order in which they would be tried; one with an \
-            obstacle would not. Docs/Radios.md has the rules of the score.
+            Listens for 10 s by default. Without --radio and --adapter, the radios are all adapters of this machine, \
+            or two of a simulation. Of each peripheral, the radios are in the order in which they would be tried; one \
+            with an obstacle would not. Docs/Radios.md has the rules of the score.
 
             With --find, lists the devices with ESPHome in the network, of which Bluetooth proxies can be radios. \
             Avahi finds them.
@@ -51,37 +51,47 @@ struct RadiosCommand: AsyncParsableCommand {
             if find { return try await Self.find(for: duration, options) }
         #endif
         let id = id.map { Peripheral.ID(address: $0) }
-        try await Session.run(try await chosen(), outage: .isNothing) { central, output in
-            guard !central.radioNames.isEmpty else {
-                throw BLEError(
-                    .invalidArgument, "this program does not use several radios", isRetryable: false,
-                    remedy: "Start it with --radio, once for each.")
-            }
-            // The radios still scan when they are shown. A scan that fails ends the wait.
-            let wait = Task { try await CommandClock.sleep(for: duration) }
-            let scan = Task {
-                defer { wait.cancel() }
-                for try await _ in central.discoveryEvents(staleAfter: nil) {}
-            }
-            defer { scan.cancel() }
-            try await output.progress.during("Listening", limit: duration) {
-                await withTaskCancellationHandler {
-                    _ = await wait.result
-                } onCancel: {
-                    wait.cancel()
-                }
-                try Task.checkCancellation()
-            }
-            try await Self.show(central, id, output)
-            scan.cancel()
-            if case .failure(let error as BLEError) = await scan.result, !error.isCancellation { throw error }
+        let work = { @Sendable (central: Central, output: Output) in
+            try await Self.run(for: duration, id, central, output)
         }
+        if Session.host != nil { return try await Session.run(options, outage: .isNothing, work) }
+        try await Session.run(
+            Output(json: options.json), outage: .isNothing,
+            open: { [options] in (try await Self.chosen(options).makeCentral(), nil) }, work: work)
+    }
+
+    private static func run(
+        for duration: Duration, _ id: Peripheral.ID?, _ central: Central, _ output: Output
+    ) async throws {
+        guard !central.radioNames.isEmpty else {
+            throw BLEError(
+                .invalidArgument, "this program does not use several radios", isRetryable: false,
+                remedy: "Start it with --radio, once for each.")
+        }
+        // The radios still scan when they are shown. A scan that fails ends the wait.
+        let wait = Task { try await CommandClock.sleep(for: duration) }
+        let scan = Task {
+            defer { wait.cancel() }
+            for try await _ in central.discoveryEvents(staleAfter: nil) {}
+        }
+        defer { scan.cancel() }
+        try await output.progress.during("Listening", limit: duration) {
+            await withTaskCancellationHandler {
+                _ = await wait.result
+            } onCancel: {
+                wait.cancel()
+            }
+            try Task.checkCancellation()
+        }
+        try await show(central, id, output)
+        scan.cancel()
+        if case .failure(let error as BLEError) = await scan.result, !error.isCancellation { throw error }
     }
 
     /// Returns the options with radios, if there are none.
-    private func chosen() async throws -> CommonOptions {
+    private static func chosen(_ options: CommonOptions) async throws -> CommonOptions {
         var options = options
-        guard options.radio.isEmpty, Session.host == nil else { return options }
+        guard options.radio.isEmpty else { return options }
         if let adapter = options.adapter {
             options.radio = [.adapter(adapter)]
         } else if options.backend == .simulated {

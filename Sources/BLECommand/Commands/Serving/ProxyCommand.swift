@@ -56,7 +56,7 @@ import BLE
                 valueName: "file"), completion: .file())
         var keyFile: String?
 
-        @Flag(help: "Show the key at each start, also if the output is no terminal.")
+        @Flag(help: "Show the key at each start, also if the output is not a terminal.")
         var showKey = false
 
         @Option(
@@ -65,7 +65,7 @@ import BLE
                     + "start, which is kept beside the key.", valueName: "address"))
         var address: String?
 
-        @Flag(help: "Do not announce the proxy in the network through Avahi. It is not with an address of 127.")
+        @Flag(help: "Do not announce the proxy in the network through Avahi. With 127.0.0.1, it never is.")
         var noAnnounce = false
 
         @Flag(help: "Need no key: everybody who reaches the port may use the radio, and read what is sent.")
