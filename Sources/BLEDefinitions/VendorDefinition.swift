@@ -1,6 +1,11 @@
 public import BLE
 public import BLEAssignedNumbers
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// What a vendor's devices have of their own: names of services and characteristics, and layouts of data.
 ///

@@ -1,6 +1,11 @@
 package import BLE
 package import BLEAssignedNumbers
-package import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// A value of a JSON text, and its place.
 package struct Entry {

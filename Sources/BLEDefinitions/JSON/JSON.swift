@@ -1,5 +1,10 @@
 internal import BLE
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// A JSON value.
 package enum JSON: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,

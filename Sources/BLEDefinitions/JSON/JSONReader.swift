@@ -1,4 +1,8 @@
-package import FoundationEssentials
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// Reads JSON text (RFC 8259), and refuses text that readers interpret differently: a duplicate key in an object, a
 /// comma after the last value, and numbers out of range.

@@ -1,5 +1,10 @@
 package import BLE
-package import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// A peripheral's definition as JSON; see Docs/Peripherals.md.
 ///

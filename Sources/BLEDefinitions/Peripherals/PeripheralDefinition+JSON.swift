@@ -1,5 +1,10 @@
 public import BLE
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 extension PeripheralDefinition {
     /// Reads a definition from JSON, in the form of `ble serve`, which `Docs/Peripherals.md` describes and

@@ -1,6 +1,11 @@
 public import BLE
 internal import Crypto
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// The key that a proxy and its clients share: 32 bytes, written as Base64, as in the configuration of ESPHome.
 public struct EncryptionKey: Sendable {

@@ -1,5 +1,10 @@
 internal import Crypto
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// One direction of an encrypted connection: a key, and the number of the next frame, which is the nonce.
 ///

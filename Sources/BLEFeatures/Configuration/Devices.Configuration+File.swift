@@ -1,5 +1,10 @@
 public import BLE
-internal import Foundation
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 extension Devices.Configuration {
     /// Creates a configuration from a JSON file; see ``init(json:features:)``.

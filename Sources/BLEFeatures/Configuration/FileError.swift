@@ -1,4 +1,16 @@
-internal import Foundation
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
 
 /// Descriptions of Foundation's errors, without domains and numbers.
 enum FileError {
@@ -13,10 +25,8 @@ enum FileError {
     }
 
     private static func reason(for error: CocoaError) -> String {
-        let underlying = error.userInfo[NSUnderlyingErrorKey]
-        if let code = (underlying as? POSIXError)?.code.rawValue { return text(of: code) }
-        if let error = underlying as? NSError, error.domain == NSPOSIXErrorDomain { return text(of: Int32(error.code)) }
-        if let description = error.userInfo[NSDebugDescriptionErrorKey] as? String { return description }
+        if let code = (error.underlying as? POSIXError)?.code.rawValue { return text(of: code) }
+        if let description = error.userInfo["NSDebugDescription"] as? String { return description }
         return switch error.code {
         case .fileReadNoSuchFile, .fileNoSuchFile: text(of: ENOENT)
         case .fileReadNoPermission, .fileWriteNoPermission: text(of: EACCES)

@@ -1,5 +1,10 @@
 public import BLE
-internal import Foundation
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// A storage in a file that only its owner may read.
 ///

@@ -1,4 +1,16 @@
-internal import Foundation
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
 
 /// Writes files that only their owner may read.
 enum PrivateFile {
@@ -19,7 +31,7 @@ enum PrivateFile {
         /// Takes the lock, if it is free. Returns nil if it is held.
         init?(of path: String) throws {
             let name = PrivateFile.lockPath(of: path)
-            let file = try Self.open(name, for: path)
+            let file = try Self.openFile(name, for: path)
             do {
                 try Self.prepare(file, name, path)
                 var result = flock(file, LOCK_EX | LOCK_NB)
@@ -37,10 +49,10 @@ enum PrivateFile {
         }
 
         /// Opens the lock file, or creates it for the owner of `path`.
-        private static func open(_ name: String, for path: String) throws -> Int32 {
+        private static func openFile(_ name: String, for path: String) throws -> Int32 {
             // A link of another user is not followed, and a pipe of another user is not waited for.
             let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-            let created = Foundation.open(name, flags | O_CREAT | O_EXCL, 0o600)
+            let created = open(name, flags | O_CREAT | O_EXCL, 0o600)
             guard created < 0, errno == EEXIST else {
                 try check("open", created)
                 do {
@@ -51,7 +63,7 @@ enum PrivateFile {
                 }
                 return created
             }
-            return try check("open", Foundation.open(name, flags))
+            return try check("open", open(name, flags))
         }
 
         /// Checks that the file belongs to this user, to root or to the owner of `path`, and closes it to others.
@@ -120,7 +132,7 @@ enum PrivateFile {
             try give(descriptor, to: owner)
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+                let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
                 try check("write", Int32(truncatingIfNeeded: min(count, 1)))
                 rest = rest.dropFirst(count)
             }

@@ -1,5 +1,10 @@
 public import BLE
-public import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// What happened between a program and its Bluetooth stack, with times: everything at the seam of a central or a host.
 ///

@@ -1,8 +1,13 @@
 public import BLE
 import Dispatch
-import FoundationEssentials
 import Synchronization
 import Waiting
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Takes down what backends report to it, in memory or in a file.
 ///

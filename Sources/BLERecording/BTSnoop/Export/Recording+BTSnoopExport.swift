@@ -1,5 +1,10 @@
 internal import BLE
-public import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 extension Recording {
     /// Returns the recording as a btsnoop capture, which `btmon -r`, Wireshark and other tools read.

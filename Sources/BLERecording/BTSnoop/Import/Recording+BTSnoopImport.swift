@@ -1,5 +1,10 @@
 public import BLE
-public import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 extension Recording {
     /// Reads a btsnoop capture, as `btmon -w` and Android's HCI snoop log write it, as the central would have seen it.

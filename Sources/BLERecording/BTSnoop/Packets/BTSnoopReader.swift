@@ -1,5 +1,10 @@
 internal import BLE
-internal import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
 
 /// The numbers of the btsnoop format.
 ///
