@@ -3,7 +3,7 @@
 #include "fake.h"
 #include "scan.h"
 
-#define DEVICE "org.bluez.Device1"
+#define DEVICE_INTERFACE "org.bluez.Device1"
 
 typedef struct {
     char path[64], address[18], name[16];
@@ -70,24 +70,43 @@ static inline void announce(DBusConnection *bus, const Device *device, bool is_m
     describe(properties, device, is_match, data);
     DBusMessage *signal = dbus_message_new_signal("/", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
     dbus_message_iter_init_append(signal, &body);
-    append_object(&body, device->path, DEVICE, properties);
+    append_object(&body, device->path, DEVICE_INTERFACE, properties);
     send(bus, signal);
 }
 
-// The reply to GetManagedObjects: the adapter, and the devices with their state in round 0.
-static inline void append_objects(DBusMessageIter *to, uint32_t devices) {
+// Entries of the reply to GetManagedObjects: the adapter, and the devices with their state in round 0.
+static inline void append_adapter_and_devices(DBusMessageIter *all, uint32_t devices) {
     uint8_t data[scan_data_length];
     Property properties[device_property_count];
-    DBusMessageIter all;
     fill_data(data, 0, 0);
-    dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{oa{sa{sv}}}", &all);
-    append_managed(&all, ADAPTER, "org.bluez.Adapter1", adapter_properties);
+    append_managed(all, ADAPTER, "org.bluez.Adapter1", adapter_properties);
     for (uint32_t i = 0; i < devices; i++) {
         const Device subject = device(i);
         describe(properties, &subject, i % scan_stride == 0, data);
-        append_managed(&all, subject.path, DEVICE, properties);
+        append_managed(all, subject.path, DEVICE_INTERFACE, properties);
     }
+}
+
+// The reply to GetManagedObjects with nothing else.
+static inline void append_devices(DBusMessageIter *to, uint32_t devices) {
+    DBusMessageIter all;
+    dbus_message_iter_open_container(to, DBUS_TYPE_ARRAY, "{oa{sa{sv}}}", &all);
+    append_adapter_and_devices(&all, devices);
     dbus_message_iter_close_container(to, &all);
+}
+
+// Signals a device's change of a round.
+static inline void send_change(DBusConnection *bus, uint32_t number, uint32_t round) {
+    uint8_t data[scan_data_length];
+    const Property properties[] = {
+        {"RSSI", "n", .number = (uint16_t)scan_rssi(round)},
+        {"ManufacturerData", "a{qv}", .number = scan_company, .data = data, .data_length = scan_data_length},
+        {NULL},
+    };
+    const Device subject = device(number);
+    fill_data(data, round, 0);
+    send_properties_changed(
+        bus, subject.path, DEVICE_INTERFACE, properties, scan_data_round(number, round) == round ? 2 : 1);
 }
 
 static inline void set_discovering(DBusConnection *bus, bool is_discovering) {

@@ -24,7 +24,7 @@ static const Property *device_properties(const char *path) {
 
 static const Property *find_properties(const char *path, const char *interface) {
     if (strcmp(path, ADAPTER) == 0 && strcmp(interface, "org.bluez.Adapter1") == 0) return adapter_properties;
-    return strcmp(interface, DEVICE) == 0 ? device_properties(path) : NULL;
+    return strcmp(interface, DEVICE_INTERFACE) == 0 ? device_properties(path) : NULL;
 }
 
 static void announce_marker(DBusConnection *bus) {
@@ -42,7 +42,7 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *call, void *da
     if (dbus_message_has_member(call, "GetManagedObjects")) {
         reply = dbus_message_new_method_return(call);
         dbus_message_iter_init_append(reply, &body);
-        append_objects(&body, devices);
+        append_devices(&body, devices);
     } else if (dbus_message_has_interface(call, "org.freedesktop.DBus.Properties")) {
         reply = get_properties(call, find_properties);
     } else if (dbus_message_has_member(call, "StartDiscovery")) {

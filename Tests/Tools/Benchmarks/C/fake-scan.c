@@ -40,7 +40,7 @@ static void announce_sensor(DBusConnection *bus, uint32_t number) {
                 "ServiceData", "a{sv}", SCAN_BTHOME, .data = report, .data_length = scan_report_length};
     DBusMessage *signal = dbus_message_new_signal("/", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded");
     dbus_message_iter_init_append(signal, &body);
-    append_object(&body, subject.path, DEVICE, properties);
+    append_object(&body, subject.path, DEVICE_INTERFACE, properties);
     send(bus, signal);
 }
 
@@ -53,7 +53,7 @@ static void send_sensor_change(DBusConnection *bus, uint32_t number, uint32_t ro
     };
     const Device subject = device(number);
     fill_report(report, number, round);
-    send_properties_changed(bus, subject.path, DEVICE, properties, 2);
+    send_properties_changed(bus, subject.path, DEVICE_INTERFACE, properties, 2);
 }
 
 static void send_sensor_marker(DBusConnection *bus, uint32_t count) {
@@ -64,23 +64,11 @@ static void send_sensor_marker(DBusConnection *bus, uint32_t count) {
     };
     const Device subject = device(0);
     put_uint32(report + 2, count);
-    send_properties_changed(bus, subject.path, DEVICE, properties, 1);
+    send_properties_changed(bus, subject.path, DEVICE_INTERFACE, properties, 1);
     dbus_connection_flush(bus);
 }
 
 // --- signals ---
-
-static void send_change(DBusConnection *bus, uint32_t number, uint32_t round) {
-    uint8_t data[scan_data_length];
-    const Property properties[] = {
-        {"RSSI", "n", .number = (uint16_t)scan_rssi(round)},
-        {"ManufacturerData", "a{qv}", .number = scan_company, .data = data, .data_length = scan_data_length},
-        {NULL},
-    };
-    const Device subject = device(number);
-    fill_data(data, round, 0);
-    send_properties_changed(bus, subject.path, DEVICE, properties, scan_data_round(number, round) == round ? 2 : 1);
-}
 
 static void send_marker(DBusConnection *bus, uint32_t count) {
     uint8_t data[scan_data_length];
@@ -90,7 +78,7 @@ static void send_marker(DBusConnection *bus, uint32_t count) {
     };
     const Device subject = device(0);
     fill_data(data, UINT32_MAX, count);
-    send_properties_changed(bus, subject.path, DEVICE, properties, 1);
+    send_properties_changed(bus, subject.path, DEVICE_INTERFACE, properties, 1);
     dbus_connection_flush(bus);
 }
 
@@ -138,7 +126,7 @@ static DBusHandlerResult answer(DBusConnection *bus, DBusMessage *call, void *da
     if (dbus_message_has_member(call, "GetManagedObjects")) {
         reply = dbus_message_new_method_return(call);
         dbus_message_iter_init_append(reply, &body);
-        append_objects(&body, is_announced ? plan->devices : 0);
+        append_devices(&body, is_announced ? plan->devices : 0);
     } else if (dbus_message_has_interface(call, "org.freedesktop.DBus.Properties")) {
         reply = get_properties(call, find_properties);
     } else if (dbus_message_has_member(call, "StartDiscovery")) {

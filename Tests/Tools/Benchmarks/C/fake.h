@@ -1,4 +1,5 @@
 // Common code of the fake bluetoothds: an adapter, properties and signals, a schedule, and the loop that answers calls.
+#pragma once
 #include <dbus/dbus.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -59,6 +59,9 @@ enum Benchmarks {
         case ("read", 3, 2):
             guard let place = Place(rawValue: word) else { return false }
             try await ReadBenchmark.run(place, numbers[0], parallel: numbers[1])
+        case ("beside", 3, 2):
+            guard let place = Place(rawValue: word) else { return false }
+            try await BesideBenchmark.run(place, numbers[0], devices: numbers[1])
         case ("known", 1, 1): try await KnownBenchmark.run(numbers[0])
         case ("peripherals", 1, 1): try await PeripheralsBenchmark.run(numbers[0])
         case ("serve", 3, 2):

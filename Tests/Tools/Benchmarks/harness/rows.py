@@ -109,6 +109,8 @@ class Row:
     is_quick: bool = True
     # The axis below a chart of the figures by size, and the figure's name.
     chart: tuple[str, str] | None = None
+    # Whether the numbers are latencies, with a chart for each mode that has a line for each program.
+    has_latency_charts: bool = False
 
     def __post_init__(self):
         for aim in self.aims:
@@ -145,6 +147,12 @@ def paces(flood: int, paced: int, quick_flood: int, quick_paced: int = 500) -> t
 
 HEART_RATE = "0000180d-0000-1000-8000-00805f9b34fb"
 NANOSECONDS = (Number("cpu", "ns"),)
+# What parts of the events do not exceed.
+LATENCIES = (
+    Number("p50", "µs", 2, title="half"),
+    Number("p99", "µs", 3, title="99 %"),
+    Number("p999", "µs", 4, title="99.9 %"),
+)
 SCOPE, STREAM, OVER_GDBUS = "Swift, `withCentral`", "Swift, global executor", "Swift, over GDBus"
 LIBDBUS, GDBUS, BLEAK = "C, libdbus", "C, GDBus", "Python, bleak"
 AIOESPHOMEAPI = "Python, aioesphomeapi"
@@ -207,11 +215,7 @@ ROWS = (
             for rate, count in ((100, 1_000), (1_000, 5_000), (10_000, 50_000))
         ),
         fake="fake-bluez {count} {rate}",
-        numbers=(
-            Number("p50", "µs", 2, title="half"),
-            Number("p99", "µs", 3, title="99 %"),
-            Number("p999", "µs", 4, title="99.9 %"),
-        ),
+        numbers=LATENCIES,
         aims=tuple(
             Aim("scope", factor, reference, mode, number="p99")
             for mode in ("100", "1000", "10000")
@@ -222,6 +226,7 @@ ROWS = (
             value, and the receiver reads the same clock. Between them are the sender's message, the bus, and the
             receiver's wake-up. The numbers of values are {100_count}, {1000_count} and {10000_count}.
             """,
+        has_latency_charts=True,
         is_quick=False,
     ),
     Row(
@@ -540,6 +545,38 @@ ROWS = (
             `fake-bluez` answers {sequential_count} reads from memory. Those that are made at a time are of 16
             characteristics: bluetoothd serves one read of a characteristic at a time.
         """,
+    ),
+    Row(
+        "beside",
+        "The latency of a read beside a scan",
+        "The time that a read of a characteristic takes in a program that scans meanwhile, in µs: what half, 99 % and "
+        "99.9 % of the reads do not exceed.",
+        (
+            Program("bleak", BLEAK, "read-beside-bleak.py {count} {devices}"),
+            Program("stream", STREAM, "Benchmarks beside stream {count} {devices}"),
+            Program("scope", SCOPE, "Benchmarks beside scope {count} {devices}"),
+        ),
+        head="reader",
+        modes=(
+            Mode("alone", "alone", {"count": 5_000, "devices": 0, "changes": 0}),
+            *(
+                Mode(str(changes), f"{changes:,} changes/s", {"count": 5_000, "devices": 1_000, "changes": changes})
+                for changes in (1_000, 10_000)
+            ),
+        ),
+        fake="fake-busy {changes} {devices}",
+        numbers=LATENCIES,
+        aims=tuple(
+            Aim("scope", 2, mode=mode, reference_mode="alone", number="p99", text="alone") for mode in ("1000", "10000")
+        ),
+        text="""
+            The reads are made one after the other, {alone_count} of them. The scan has found {1000_devices} devices
+            before the first, reports each of their changes (`duplicates: true`), and is read by a task of the same
+            program. `fake-busy` sends the changes on an absolute schedule, and a change that is due goes out before
+            the answer to a read.
+            """,
+        has_latency_charts=True,
+        is_quick=False,
     ),
     Row(
         "known",

@@ -73,7 +73,8 @@ def write(records: dict[str, results.Record]):
     docs.mkdir(exist_ok=True)
     (docs / "Performance.md").write_text(page.page(template, list(ROWS), records, missed, counts), "utf-8")
     (docs / "Performance.svg").write_text(plot.draw(list(ROWS), records), "utf-8")
-    say("wrote Docs/Performance.md, Docs/Performance.svg and Tests/Tools/Benchmarks/results.json")
+    (docs / "Latency.svg").write_text(plot.draw_latencies(list(ROWS), records), "utf-8")
+    say("wrote Docs/Performance.md, its charts Performance.svg and Latency.svg, and Tests/Tools/Benchmarks/results.json")
     silent = [row.name for row in ROWS if page.has_missed(row, records.get(row.name)) and row.name not in missed]
     if silent:
         say("harness/missed.md lacks the reason why an aim is missed:", ", ".join(silent))
