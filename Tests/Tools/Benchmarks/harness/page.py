@@ -216,7 +216,8 @@ def record_words(record: Record, machine: dict[str, str], rounds: int) -> list[s
     if record.get("others", 0) >= BUSY:
         words.append(f"Other programs used {record['others']:.0%} of the processors meanwhile.")
     if record["rounds"] != rounds:
-        words.append(f"This was measured in {record['rounds']} rounds.")
+        number = record["rounds"]
+        words.append(f"This was measured in {number} round{'s' if number > 1 else ''}.")
     if record["machine"] != machine:
         others = [f"{key}: {value}" for key, value in record["machine"].items() if machine.get(key) != value]
         words.append(f"This was measured on another machine, or with other versions, than below: {'; '.join(others)}.")

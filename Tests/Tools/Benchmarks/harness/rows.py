@@ -107,6 +107,8 @@ class Row:
     # Whether an incomplete run is a result, as with scans, which keep a bounded number of events.
     may_lose: bool = False
     is_quick: bool = True
+    # The maximum number of rounds, for what takes minutes.
+    rounds: int | None = None
     # The axis below a chart of the figures by size, and the figure's name.
     chart: tuple[str, str] | None = None
     # Whether the numbers are latencies, with a chart for each mode that has a line for each program.
@@ -157,6 +159,12 @@ SCOPE, STREAM, OVER_GDBUS = "Swift, `withCentral`", "Swift, global executor", "S
 LIBDBUS, GDBUS, BLEAK = "C, libdbus", "C, GDBus", "Python, bleak"
 AIOESPHOMEAPI = "Python, aioesphomeapi"
 BY_LIBDBUS = {"libdbus": "libdbus"}
+# The products that are libraries, as in Package.swift.
+PRODUCTS = (
+    "BLE", "BLEAssignedNumbers", "BLEBTHome", "BLEBeacons", "BLEBlueZ", "BLEDefinitions", "BLEESPHome", "BLEFakeBlueZ",
+    "BLEFeatures", "BLEFirmware", "BLEObservation", "BLEProfiles", "BLEProxy", "BLERecording", "BLESimulation",
+    "BLETransfers",
+)
 
 ROWS = (
     Row(
@@ -742,6 +750,9 @@ ROWS = (
                 "bluetoothctl", "C, bluetoothctl", "outside.py --until '] Device ' bluetoothctl --timeout 30 scan on",
                 "`scan on`, ended when it shows the device."),
             Program("scope", SCOPE, "outside.py FirstDiscovery", "`central.discoveries()` in `withCentral`."),
+            Program(
+                "static", "Swift, linked statically", "outside.py static-FirstDiscovery",
+                "the same, with Swift's libraries linked into it, as the programs of the row `size` are."),
         ),
         head="program",
         fake="fake-known 0",
@@ -750,20 +761,45 @@ ROWS = (
         aims=(
             Aim("scope", 0.15, "bleak", number="cpu"),
             Aim("scope", 0.15, "bleak", number="wall"),
+            Aim("static", 0.15, "bleak", number="cpu"),
+            Aim("static", 0.15, "bleak", number="wall"),
         ),
     ),
     Row(
         "size",
         "The size of a program",
-        "The size of a release build, with Swift's libraries linked into it, and stripped.",
+        "The size of a release build, with Swift's libraries linked into it, with the options of "
+        "[Daemon.md](Daemon.md) for a small program, and stripped.",
         (
-            Program("first", "the first program", "size.py FirstProgram", "the first program of the README."),
-            Program("ble", "`ble`", "size.py ble", "the command line tool, with everything."),
+            Program("first", "the first program", "size.py static-FirstProgram", "the first program of the README."),
+            Program("ble", "`ble`", "size.py static-ble", "the command line tool, with everything."),
         ),
         head="program",
         numbers=(Number("size", "MB", 2, 1e-6),),
-        aims=(Aim("first", 12), Aim("ble", 12)),
+        aims=(Aim("first", 10), Aim("ble", 20)),
         is_quick=False,
+    ),
+    Row(
+        "build",
+        "The first build",
+        "The cost of the first debug build of a program that depends on these products alone: time, and processor time "
+        "of all that it takes.",
+        (
+            Program("bluez", "`BLE` and `BLEBlueZ`", "build.py BLE BLEBlueZ"),
+            Program(
+                "nio", "swift-nio", "build.py https://github.com/apple/swift-nio@2.101.2:NIOPosix",
+                "`NIOPosix`, for a comparison."),
+            *(Program(product, f"`{product}`", f"build.py {product}") for product in PRODUCTS),
+        ),
+        head="product",
+        numbers=(Number("wall", "s", 1, 1e-6, "time"), Number("cpu", "s", 0, 1e-6, "CPU")),
+        aims=(Aim("bluez", 60, number="wall"),),
+        text="""
+            The sources of all dependencies are there before: how long they take to fetch is the network's matter. The
+            parts that products have in common are built for each of them again here.
+            """,
+        is_quick=False,
+        rounds=1,
     ),
     Row(
         "serve",

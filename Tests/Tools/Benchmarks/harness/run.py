@@ -101,7 +101,8 @@ def main() -> int:
         return EX_UNAVAILABLE
     here = machine.describe(SOURCES, options.cache / "venv/bin/python3") if options.write else {}
     records = {
-        row.name: results.record(row, measuring.cells, options.rounds, here, measuring.others[row.name])
+        row.name: results.record(
+            row, measuring.cells, min(options.rounds, row.rounds or options.rounds), here, measuring.others[row.name])
         for row in options.rows
     }
     for row in options.rows:
