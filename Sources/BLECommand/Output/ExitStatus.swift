@@ -29,7 +29,7 @@ enum ExitStatus {
             19, [.attributeError, .channelRefused, .invalidOffset, .invalidLength, .procedureFailed],
             "the peripheral refused"
         ),
-        (20, [.bluetoothLost], "bluetoothd or the bus has stopped"),
+        (20, [.bluetoothLost], "bluetoothd, the bus or a proxy has stopped"),
         (
             21, [.pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut],
             "pairing failed, or was refused"
@@ -41,7 +41,7 @@ enum ExitStatus {
             65, [.invalidValue],
             "the peripheral sent an invalid value or message"
         ),
-        (69, [.bluetoothUnavailable], "bluetoothd or the bus is not running"),
+        (69, [.bluetoothUnavailable], "bluetoothd or the bus is not running, or a proxy cannot be reached"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
         (74, [.recordingFailed], "a file could not be read or written"),
         (75, [.busy, .requestInProgress], "another program uses the resource"),

@@ -231,7 +231,8 @@ extension Session {
             .poweredOff(remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
         case .unavailable: state.error
         case .resetting:
-            BLEError(.bluetoothLost, "bluetoothd or the bus has stopped", remedy: "Try again once it is running.")
+            BLEError(
+                .bluetoothLost, "bluetoothd, the bus or a proxy has stopped", remedy: "Try again once it is running.")
         }
     }
 }

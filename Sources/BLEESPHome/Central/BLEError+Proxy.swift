@@ -20,6 +20,10 @@ extension BLEError {
             self.init(
                 .notSupported, "the proxy has version \(version.major).\(version.minor) of the API",
                 isRetryable: false)
+        case .notAProxy:
+            self.init(
+                .notSupported, "the device is not a Bluetooth proxy", isRetryable: false,
+                remedy: "Add bluetooth_proxy to its configuration.")
         case .wire(let error):
             self.init(
                 wasReady ? .bluetoothLost : .bluetoothUnavailable, "\(error)",
@@ -27,7 +31,9 @@ extension BLEError {
         case .closed:
             self.init(
                 wasReady ? .bluetoothLost : .bluetoothUnavailable, "the proxy closed the connection",
-                remedy: "Check that it runs.")
+                remedy: wasReady
+                    ? "Check that it runs."
+                    : "Check that it runs, and that it encrypts if you have a key.")
         case .late: self.init(.bluetoothUnavailable, "the proxy did not complete the greeting within 60 s")
         case .restarted:
             self.init(.bluetoothLost, "the connection to the proxy is made again, because it reported nothing")

@@ -101,7 +101,7 @@ public actor ESPHomeCentral: CentralBackend {
     ///
     /// Throws `bluetoothUnavailable` if that fails, or takes longer than 10 s, `unauthorized` if the proxy has
     /// another key, or encrypts and there is no key, or does not encrypt and there is one, and `notSupported` for a
-    /// proxy of another major version.
+    /// proxy of another major version, and for a device of ESPHome that is not a Bluetooth proxy.
     public func start(_ context: CentralContext) async throws(BLEError) {
         self.context = context
         elapsed = Central.stopwatch(context.clock)

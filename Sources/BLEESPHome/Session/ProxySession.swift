@@ -24,6 +24,8 @@ package struct ProxySession: ~Copyable {
         case closed
         /// The proxy has another major version.
         case incompatible(APIVersion)
+        /// The other side speaks ESPHome's native API, but offers no radio.
+        case notAProxy
         /// The greeting took longer than 60 s.
         case late
         /// Nothing was received for 90 s.
@@ -137,6 +139,7 @@ package struct ProxySession: ~Copyable {
             try send(.deviceInfoRequest)
         case (.deviceInfo(let info), .deviceInfo):
             self.info = info
+            guard !info.features.isEmpty else { throw .notAProxy }
             greeting = .complete
             if info.features.contains(.connections) { try send(.subscribeSlots) }
             return .ready(info)

@@ -50,21 +50,20 @@ struct DeviceListTests {
         #expect(entry(address, Advertisement(manufacturerData: [0x0499: []])) == nil)
     }
 
-    #if BTHomeEncryption
-        @Test func `a resolvable private address has the entry of its key`() throws {
-            let bytes = try #require(Hex.bytes("ec0234a357c8ad05341010a60a397d9b"))
-            let list = DeviceList([
-                ListedDevice(key: "watch", match: .identity(bytes)), ListedDevice(key: "all", match: .name("Watch")),
-            ])
-            func entry(_ address: String, _ type: AddressType? = .random) -> String? {
-                list.entry(
-                    of: Peripheral.ID(rawValue: address), Advertisement(localName: "Watch", addressType: type))?.key
-            }
-            #expect(entry("70:81:94:0D:FB:AA") == "watch")
-            #expect(entry("70:81:94:0D:FB:AA", nil) == "watch")
-            #expect(entry("70:81:94:0D:FB:AB") == nil)
-            // A public address that looks the same has no key.
-            #expect(entry("70:81:94:0D:FB:AA", .public) == "all")
+    @Test func `a resolvable private address has the entry of its key`() throws {
+        let bytes = try #require(Hex.bytes("ec0234a357c8ad05341010a60a397d9b"))
+        let key = try #require(IdentityResolvingKey(bytes))
+        let list = DeviceList([
+            ListedDevice(key: "watch", match: .identity(key)), ListedDevice(key: "all", match: .name("Watch")),
+        ])
+        func entry(_ address: String, _ type: AddressType? = .random) -> String? {
+            list.entry(
+                of: Peripheral.ID(rawValue: address), Advertisement(localName: "Watch", addressType: type))?.key
         }
-    #endif
+        #expect(entry("70:81:94:0D:FB:AA") == "watch")
+        #expect(entry("70:81:94:0D:FB:AA", nil) == "watch")
+        #expect(entry("70:81:94:0D:FB:AB") == nil)
+        // A public address that looks the same has no key.
+        #expect(entry("70:81:94:0D:FB:AA", .public) == "all")
+    }
 }

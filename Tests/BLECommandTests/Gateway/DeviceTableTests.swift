@@ -214,7 +214,8 @@ struct DeviceTableTests {
     // MARK: Private addresses
 
     @Test mutating func `a device with private addresses keeps its topics, and its address is not published`() throws {
-        let watch = ListedDevice(key: "My watch", match: .identity([UInt8](repeating: 1, count: 16)))
+        let key = try #require(IdentityResolvingKey([UInt8](repeating: 1, count: 16)))
+        let watch = ListedDevice(key: "My watch", match: .identity(key))
         let first: Peripheral.ID = "40:00:00:00:00:01"
         let second: Peripheral.ID = "41:00:00:00:00:02"
         let messages = table.hear(first, watch, try report(try temperature(4)), at: .zero)

@@ -84,6 +84,13 @@ import Testing
         }
     }
 
+    @Test func `a device without a radio is refused`() throws {
+        var pair = Pair(features: [])
+        #expect(throws: ProxySession.Failure.notAProxy) { try pair.begin() }
+        let isReady = pair.session.isReady
+        #expect(!isReady)
+    }
+
     @Test func `a silent proxy is pinged every 20 s, and given up at 90 s`() throws {
         var pair = Pair()
         try pair.begin(now: .seconds(1))

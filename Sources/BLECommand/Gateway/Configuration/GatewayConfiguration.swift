@@ -50,8 +50,8 @@ struct ListedDevice: Sendable {
     enum Match: Hashable, Sendable {
         /// One peripheral.
         case address(Peripheral.ID)
-        /// The one whose private addresses this key resolves, 16 bytes, most significant first.
-        case identity([UInt8])
+        /// The one whose private addresses this key resolves.
+        case identity(IdentityResolvingKey)
         /// All peripherals with this name.
         case name(String)
         /// All peripherals whose names begin so.

@@ -196,12 +196,12 @@ enum GatewayFile {
     }
 
     /// An identity resolving key, most significant byte first.
-    private static func identityKey(_ entry: Entry) throws -> [UInt8] {
+    private static func identityKey(_ entry: Entry) throws -> IdentityResolvingKey {
         let text = try entry.string()
-        guard text.utf8.count == 32, let bytes = Hex.bytes(text), bytes.count == 16 else {
+        guard text.utf8.count == 32, let key = Hex.bytes(text).flatMap({ IdentityResolvingKey($0) }) else {
             throw entry.mistake("not a key of 32 hexadecimal digits")
         }
-        return bytes
+        return key
     }
 
     /// A part of a topic: a subscription's wildcards and a slash would change what the topic is.

@@ -8,11 +8,8 @@ final class PrivateDevices: Sendable {
     init(_ devices: [ListedDevice]) {
         resolver = Mutex(
             AddressResolver(
-                devices.compactMap { device in
-                    guard case .identity(let bytes) = device.match, let key = IdentityResolvingKey(bytes) else {
-                        return nil
-                    }
-                    return (key: key, device: device)
+                devices.compactMap { device -> (key: IdentityResolvingKey, device: ListedDevice)? in
+                    if case .identity(let key) = device.match { (key: key, device: device) } else { nil }
                 }))
     }
 
