@@ -29,7 +29,7 @@ enum ExitStatus {
             19, [.attributeError, .channelRefused, .invalidOffset, .invalidLength, .procedureFailed],
             "the peripheral refused"
         ),
-        (20, [.bluetoothLost], "bluetoothd or the bus has stopped"),
+        (20, [.bluetoothLost], "bluetoothd, its bus or a proxy was lost"),
         (
             21, [.pairingFailed, .pairingRejected, .pairingCancelled, .pairingTimedOut],
             "pairing failed, or was refused"
@@ -41,11 +41,11 @@ enum ExitStatus {
             65, [.invalidValue],
             "the peripheral sent an invalid value or message"
         ),
-        (69, [.bluetoothUnavailable], "bluetoothd or the bus is not running"),
+        (69, [.bluetoothUnavailable], "bluetoothd, its bus or a proxy is not reached"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
         (74, [.recordingFailed], "a file could not be read or written"),
-        (75, [.busy, .requestInProgress], "another program uses the resource"),
-        (77, [.unauthorized], "this user may not use Bluetooth"),
+        (75, [.busy, .requestInProgress], "another program uses the resource, such as a port"),
+        (77, [.unauthorized], "this user may not use Bluetooth, or a proxy refuses the key"),
         (124, [.timedOut], "the operation took too long"),
         (130, [.cancelled], "interrupted (129: hung up, 143: terminated)"),
     ]
