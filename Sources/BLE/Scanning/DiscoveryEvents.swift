@@ -54,8 +54,8 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
             return try await wait(isolation: actor)
         }
 
-        /// Starts the scan, unless it has started. Returns when the backend scans, or when the scan waits for an obstacle
-        /// to go, which is ``Central/obstacle``.
+        /// Starts the scan, unless it has started. Returns when the backend scans, or when the scan waits for the
+        /// ``Central/obstacle`` to go.
         package mutating func start(isolation actor: isolated (any Actor)? = #isolation) async throws(BLEError) {
             if events == nil {
                 let tracker = DiscoveryTracker(

@@ -26,7 +26,8 @@ extension BLEError {
         case .wire(let error):
             self.init(
                 code, "the proxy \(name): \(error.text(of: "it"))",
-                remedy: wasReady ? Self.lossRemedy : "Check its address and port: 6053 is that of ESPHome's native API.")
+                remedy: wasReady
+                    ? Self.lossRemedy : "Check its address and port: 6053 is that of ESPHome's native API.")
         case .closed:
             self.init(
                 code, "the proxy \(name) closed the connection",

@@ -219,7 +219,7 @@
             let world = try await BlueZWorld(isAsInstalled: true)
             await world.daemon.kill()
             let result = try await proxy(radio: ["--bus", world.bus.address]).run { program in
-                try await program.errors.until("bluetoothd is not running; waiting. Start it: systemctl start bluetooth")
+                try await program.errors.until("bluetoothd is not running; waiting. Start it: systemctl start")
                 try await world.daemon.start()
                 try await program.output.until("\n", after: "\"listening\"")
                 try await program.errors.until("Bluetooth is available")

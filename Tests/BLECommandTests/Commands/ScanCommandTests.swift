@@ -50,7 +50,7 @@ struct ScanCommandTests {
         #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
     }
 
-    @Test func `a scan with several radios names those that hear, and tells once of one that is missing`() async throws {
+    @Test func `a scan with several radios names the one that hears, and tells once of a missing one`() async throws {
         let world = try await BlueZWorld()
         _ = await world.radio.add(.heartRateStrap())
         let radios = ["--radio", "hci7", "--radio", "hci0"]
