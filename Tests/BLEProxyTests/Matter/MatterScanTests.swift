@@ -25,7 +25,7 @@ struct MatterScanTests {
         _ = try await server.found(world.devices[0].address)
         #expect(try await server.command("stop_scan") == [:])
         await until { await !world.central.isScanning }
-        await world.radio.fail(.scan, .first(1))
+        await world.radio.fail(.scan, .next(1))
         #expect(try await server.command("start_scan") == ["error": "bluetooth_unavailable"])
         #expect(try await server.command("start_scan") == [:])
         try await world.end()

@@ -219,7 +219,7 @@ import BLE
         }
 
         /// Shows what happens to a proxy until its end, of which a cancelled task is told, too.
-        private static func showAll<Event>(
+        private static func showAll<Event: Sendable>(
             _ events: BoundedStream<Event>, _ show: @escaping @Sendable (Event) throws -> Void
         ) async throws {
             // The proxy, which is cancelled as well, ends the events.
