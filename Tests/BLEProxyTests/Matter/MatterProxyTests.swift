@@ -174,7 +174,7 @@ struct MatterProxyTests {
         let world = try await MatterWorld()
         let server = try await world.server()
         _ = try await server.command("start_scan")
-        let uuids = (0..<300).map { BluetoothUUID(UInt16(0xA000 + $0)) }
+        let uuids = (0xA000..<0xA12C as Range<UInt32>).map { BluetoothUUID($0) }
         let service = ServiceDefinition(
             MatterSession.service, characteristics: uuids.map { CharacteristicDefinition($0, .read, value: [1]) })
         let large = MatterDevice("C0:00:00:00:00:09")
