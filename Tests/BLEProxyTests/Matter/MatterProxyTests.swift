@@ -81,6 +81,7 @@ struct MatterProxyTests {
         #expect(try await server.command("disconnect", link(1)) == ["error": "not_connected"])
         #expect(server.events("disconnected").isEmpty)
         try await world.end()
+        #expect(try await events.next() == .serverLost(reason: "the proxy ends", retryAfter: nil))
         #expect(try await events.next() == nil)
         try await server.until { $0.closes == [1000] }
     }

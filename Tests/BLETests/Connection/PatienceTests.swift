@@ -311,7 +311,7 @@ import Testing
         let (clock, backend) = (ManualClock(), ScriptedBackend())
         await backend.script(
             .start, .fail(Bench.error(.bluetoothUnavailable)), .fail(Bench.error(.bluetoothUnavailable)),
-            .fail(Bench.error(.adapterNotFound)))
+            .fail(BLEError(.adapterNotFound, "another reason")))
         let reasons = SharedValue<[BLEError.Code]>([])
         var configuration = configuration(clock, waits: true)
         configuration.onWait = { error in reasons.change { $0.append(error.code) } }

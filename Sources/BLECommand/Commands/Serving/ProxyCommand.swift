@@ -189,16 +189,23 @@ import BLE
             }
         }
 
-        /// Runs tasks until the first of them ends, or the task is cancelled.
+        /// Runs tasks until the first of them ends, or the task is cancelled. Throws the first error of any, since the
+        /// events of what fails may end before it does.
         private static func untilFirstEnd(
             _ add: (inout ThrowingTaskGroup<Void, any Error>) async -> Void
         ) async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 await add(&group)
-                defer { group.cancelAll() }
-                try await group.next()
+                var failure: (any Error)?
+                while let result = await group.nextResult() {
+                    group.cancelAll()
+                    guard case .failure(let error) = result, failure == nil else { continue }
+                    let isCancellation = error is CancellationError || (error as? BLEError)?.isCancellation == true
+                    if !isCancellation { failure = error }
+                }
                 // The end of a proxy is that of its task, and no success.
                 try Task.checkCancellation()
+                if let failure { throw failure }
             }
         }
 
