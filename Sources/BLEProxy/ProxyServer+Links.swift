@@ -65,7 +65,8 @@ extension ProxyServer {
                 }
                 return
             }
-            if hold.client == id || hasLeft(hold.client) {
+            let isEnding = slots.isEnding(hold) || link?.task.isCancelled == true
+            if hold.client == id || hasLeft(hold.client) || isEnding {
                 // Such as a client that has restarted. bluetoothd takes up to 2 s to end a link.
                 slots.ask(id)
                 client.awaited.insert(address)
@@ -152,6 +153,12 @@ extension ProxyServer {
         let hold = slots.take(address, for: LinkSlots.matter)
         sendSlots()
         return hold
+    }
+
+    /// Has clients that ask for a peripheral wait until its link has ended, which is ending.
+    func linkEnds(_ id: Peripheral.ID, _ hold: ProxyHold) {
+        guard let address = DeviceAddress(id)?.rawValue else { return }
+        slots.willRelease(address, hold)
     }
 
     /// Frees a peripheral whose link has ended.

@@ -107,7 +107,8 @@ public actor ProxyServer {
 
     /// Accepts clients until the task is cancelled or the proxy closed, and ends their connections and links then.
     ///
-    /// Throws `failed` if the port is in use, or if the proxy listens already or was closed.
+    /// Throws `busy` if another program listens at the port, and `failed` if this machine does not have the address, or
+    /// if the proxy listens already or was closed.
     ///
     /// - Parameters:
     ///   - host: the address to listen at, as numbers: `127.0.0.1` for this machine alone.
@@ -128,9 +129,12 @@ public actor ProxyServer {
             (self.listener, self.end) = (listener, end)
             onListening(listener.port)
         } catch {
+            let isInUse = error == .inUse
             throw BLEError(
-                .failed, "the proxy cannot listen at \(host), port \(port): \(error)",
-                remedy: "Choose another port, or 0 for any that is free, and an address of this machine.")
+                isInUse ? .busy : .failed, "the proxy cannot listen at \(host), port \(port): \(error)",
+                remedy: isInUse
+                    ? "End the program that listens there, or choose another port: 0 is any that is free."
+                    : "Choose an address of this machine, and a port from 1024 on.")
         }
         // Ended by the cancellation, or by `close()`.
         try? await end.wait()

@@ -6,6 +6,8 @@ package enum LoopError: Error, Equatable, Sendable {
     case cancelled
     /// The process can have no more file descriptors.
     case exhausted
+    /// Another socket listens at the address.
+    case inUse
     /// The socket has ended, or was closed.
     case ended
     /// The system cannot do what was asked, for the given reason.
@@ -17,6 +19,7 @@ extension LoopError: CustomStringConvertible {
         switch self {
         case .cancelled: "the task was cancelled"
         case .exhausted: "the process can have no more file descriptors"
+        case .inUse: "another program uses it"
         case .ended: "the socket has ended"
         case .refused(let reason): reason
         }

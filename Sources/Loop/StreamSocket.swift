@@ -195,6 +195,10 @@ package final class StreamSocket: @unchecked Sendable {
 extension LoopError {
     /// The error for a number of the system.
     static func system(_ number: Int32) -> LoopError {
-        number == EMFILE || number == ENFILE ? .exhausted : .refused(String(cString: strerror(number)))
+        switch number {
+        case EMFILE, ENFILE: .exhausted
+        case EADDRINUSE: .inUse
+        default: .refused(String(cString: strerror(number)))
+        }
     }
 }

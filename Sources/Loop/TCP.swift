@@ -177,7 +177,7 @@ package enum TCP {
 
     /// Accepts connections until the returned listener is closed. Called on the loop's thread.
     ///
-    /// Throws `refused` and `exhausted`.
+    /// Throws `refused`, `inUse` and `exhausted`.
     ///
     /// - Parameters:
     ///   - host: the address to listen at, as numbers.

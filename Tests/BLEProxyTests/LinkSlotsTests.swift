@@ -6,6 +6,23 @@ import Testing
 
 /// How clients of a proxy share its links.
 struct LinkSlotsTests {
+    @Test func `a hold is ending until it is released, and one that has followed is not`() throws {
+        var slots = LinkSlots(limit: 1, isShared: false)
+        let taken = slots.take(1, for: 1)
+        let first = try #require(taken)
+        #expect(!slots.isEnding(first))
+        slots.willRelease(1, first)
+        #expect(slots.isEnding(first))
+        let isReleased = slots.release(1, first)
+        #expect(isReleased)
+        let following = slots.take(1, for: 2)
+        let next = try #require(following)
+        // What is told too late concerns no other hold.
+        slots.willRelease(1, first)
+        #expect(!slots.isEnding(first))
+        #expect(!slots.isEnding(next))
+    }
+
     /// The free slots of each client that has asked, given what each holds.
     @Test(
         arguments: [

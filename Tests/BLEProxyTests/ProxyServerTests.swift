@@ -31,7 +31,7 @@ struct ProxyServerTests {
         let refusal = await error { _ = try await Central(backend: peer.backend(key: wrong), configuration: .quiet()) }
         #expect(refusal?.code == .unauthorized)
         #expect(refusal?.isRetryable == false)
-        #expect(refusal?.message == (isEncrypted ? "the proxy requires encryption" : "the proxy does not encrypt"))
+        #expect(refusal?.message == "the proxy attic \(isEncrypted ? "requires encryption" : "does not encrypt")")
         let reason = isEncrypted ? "the client does not encrypt" : "the client requires encryption"
         while let event = try await events.next() {
             if case .clientRefused = event {
@@ -73,7 +73,7 @@ struct ProxyServerTests {
             _ = try await Central(backend: peer.backend(key: .random()), configuration: .quiet())
         }
         #expect(refusal?.code == .unauthorized)
-        #expect(refusal?.message == "the proxy has another key")
+        #expect(refusal?.message == "the proxy attic has another key")
         await peer.end()
     }
 
@@ -246,6 +246,46 @@ struct ProxyServerTests {
         try await serving.value
         #expect(await error { try await peer.server.run(port: 0) }?.message == "the proxy was closed")
         await peer.end()
+    }
+
+    @Test func `a proxy that is lost is named, with a remedy, and so is one that is not reached`() async throws {
+        let peer = try await ProxiedPeer()
+        let central = try await peer.makeCentral(.quiet())
+        var states = await central.adapterStates().makeAsyncIterator()
+        #expect(try await states.next() == .poweredOn)
+        #expect(await central.obstacle == nil)
+        await peer.server.close()
+        #expect(try await states.next() == .resetting)
+        let obstacle = await central.obstacle
+        #expect(obstacle?.code == .bluetoothLost)
+        #expect(obstacle?.message == "the proxy attic closed the connection")
+        #expect(obstacle?.remedy?.hasPrefix("Check that it is switched on") == true)
+        await central.shutDown()
+        let refusal = await error { _ = try await peer.makeCentral(.quiet()) }
+        #expect(refusal?.code == .bluetoothUnavailable)
+        #expect(refusal?.message.hasPrefix("the proxy attic ") == true)
+        await peer.end()
+    }
+
+    @Test func `a port that another program listens at is busy`() async throws {
+        let (peer, other) = (try await ProxiedPeer(), try await ProxiedPeer())
+        let (ports, port) = AsyncStream.makeStream(of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
+        let serving = Task {
+            defer { port.finish() }
+            try await peer.server.run(port: 0) { port.yield($0) }
+        }
+        var listening = ports.makeAsyncIterator()
+        let number = try #require(await listening.next())
+        let refusal = await error { try await other.server.run(port: number) }
+        #expect(refusal?.code == .busy)
+        #expect(
+            refusal?.message == "the proxy cannot listen at 127.0.0.1, port \(number): another program uses it")
+        #expect(refusal?.remedy?.contains("another port") == true)
+        // An address of no interface of this machine.
+        #expect(await error { try await other.server.run(host: "192.0.2.1", port: 0) }?.code == .failed)
+        serving.cancel()
+        try await serving.value
+        for ended in [peer, other] { await ended.end() }
     }
 
     @Test func `a maintained link and a scan outlast a restart of the proxy`() async throws {

@@ -49,6 +49,21 @@ import Testing
         await central.shutDown()
     }
 
+    @Test func `an adapter keeps its address, and no two have the same`() async throws {
+        await radio.addAdapter("hci1")
+        let central = try await central(nil)
+        let addresses = try await central.adapters().map(\.address)
+        #expect(addresses == ["C0:FF:EE:00:00:01", "C0:FF:EE:00:00:02"])
+        await radio.setPresent(false)
+        #expect(try await central.adapters().map(\.address) == ["C0:FF:EE:00:00:02"])
+        await radio.addAdapter("hci2")
+        await radio.returnAdapter("hci0", as: "hci3")
+        #expect(
+            try await central.adapters().map(\.address)
+                == ["C0:FF:EE:00:00:02", "C0:FF:EE:00:00:03", "C0:FF:EE:00:00:01"])
+        await central.shutDown()
+    }
+
     @Test func `an adapter comes back under another name`() async throws {
         let battery = await radio.add(.battery())
         let (any, bound) = (try await central(nil), try await central("hci0"))

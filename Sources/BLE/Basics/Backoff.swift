@@ -78,12 +78,15 @@ extension Backoff {
 
         fileprivate init(_ backoff: Backoff) { self.backoff = backoff }
 
+        /// The next pause.
+        package var next: Duration { backoff.pause(afterFailures: failures + 1) }
+
         /// Waits for the next pause to pass. Returns false if the task is cancelled meanwhile.
         package mutating func wait(
             _ clock: any Clock<Duration>, isolation: isolated (any Actor)? = #isolation
         ) async -> Bool {
+            let pause = next
             failures += 1
-            let pause = backoff.pause(afterFailures: failures)
             guard (try? await clock.sleep(for: pause)) != nil else { return false }
             waited += pause
             return true

@@ -31,6 +31,8 @@ public actor Central {
         /// this program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
+        /// Told why a new central waits for Bluetooth, once for each reason.
+        package var onWait: @Sendable (BLEError) -> Void = { _ in }
         /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on
         /// the backend's thread has blocked it for more than a second. At trace level, each operation with its value
         /// and duration, and each received value and advertisement. The values include those that require an encrypted
@@ -137,7 +139,8 @@ public actor Central {
                 capability: { configuration.pairing.capability }, isDefault: configuration.pairing.isDefaultAgent,
                 answer: { [weak self] id, prompt in await self?.answer(prompt, for: id) ?? .refuse }))
         try await startBackend(
-            waits: configuration.waitsForBluetooth, clock: clock, logger: configuration.logger
+            waits: configuration.waitsForBluetooth, clock: clock, logger: configuration.logger,
+            didFail: configuration.onWait
         ) { () throws(BLEError) in try await backend.start(context) }
         beginWatchingAdapter()
     }
@@ -242,7 +245,13 @@ public actor Central {
     }
 
     /// Returns the error of a wait that has ended without its result, with what stands in the way of Bluetooth.
-    func explained(_ error: BLEError) -> BLEError { error.waiting(for: adapter.obstacle ?? scanning.obstacle) }
+    func explained(_ error: BLEError) -> BLEError { error.waiting(for: obstacle) }
+
+    /// What stands in the way of Bluetooth, or of the scan that was started. Nil if nothing does.
+    package var obstacle: BLEError? { adapterObstacle ?? scanning.obstacle }
+
+    /// Why nothing can be sent. Nil if the adapter is on, or of several radios one.
+    var adapterObstacle: BLEError? { several?.assumeIsolated { $0.obstacle } ?? adapter.obstacle }
 
     private func removeAdapterStateObserver(_ token: Int) { adapter.removeObserver(token) }
 
@@ -308,7 +317,7 @@ public actor Central {
             reconcile()
             retryConnections()
         } else {
-            if let obstacle = adapter.obstacle { scanning.interrupt(obstacle) }
+            if let obstacle = adapterObstacle { scanning.interrupt(obstacle) }
         }
     }
 }

@@ -28,6 +28,9 @@ package final class SignalWatch {
 
     private let received = Received()
 
+    /// How long work may take to end after a signal, in seconds.
+    package static let grace = 30.0
+
     /// Watches from now on. Until Dispatch has registered a source, its signal ends the process. If it was ignored
     /// until then, it could be lost.
     ///
@@ -35,7 +38,7 @@ package final class SignalWatch {
     ///   - grace: how long the work may take to end, in seconds.
     ///   - isHandled: called at each signal. If it returns true, the signal counts as if it had not arrived.
     package init(
-        _ signals: Set<ProgramSignal>, grace: Double = 30,
+        _ signals: Set<ProgramSignal>, grace: Double = SignalWatch.grace,
         unless isHandled: @escaping @Sendable (ProgramSignal) -> Bool = { _ in false }
     ) async {
         for signal in signals {

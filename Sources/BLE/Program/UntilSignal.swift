@@ -30,7 +30,7 @@ public func untilSignal(
     _ signals: Set<ProgramSignal> = [.interrupt, .terminate],
     _ body: @escaping @concurrent @Sendable () async throws -> Void
 ) async throws -> ProgramSignal? {
-    try await untilSignal(signals, grace: 30, body)
+    try await untilSignal(signals, grace: SignalWatch.grace, body)
 }
 
 /// - Parameter grace: how long `body` may take to end after a signal, in seconds.

@@ -4,6 +4,8 @@ public struct RadioStatus: Sendable {
     public let name: String
     /// The state of its adapter. ``AdapterState/unavailable`` also if it has not started yet.
     public let state: AdapterState
+    /// Why it cannot be used: it is missing, off, lost, or has not answered yet. Nil if it is on.
+    public let obstacle: BLEError?
     /// Whether it scans, and receives.
     public let isScanning: Bool
     /// Why it receives nothing although it was asked to scan. Nil if it does, or was not asked to.

@@ -21,7 +21,7 @@ extension RadiosBackend {
         members.indices.map { radio in
             let member = members[radio]
             return RadioStatus(
-                name: member.name, state: member.state ?? .unavailable,
+                name: member.name, state: member.state ?? .unavailable, obstacle: member.obstacle,
                 isScanning: member.filter != nil && member.scanObstacle == nil, scanObstacle: member.scanObstacle,
                 isSilent: watchdog.isSilent(radio), age: watchdog.age(of: radio, now: elapsed()),
                 freeSlots: member.isOn ? member.slots : nil)
@@ -75,7 +75,7 @@ extension RadiosBackend {
         }
         defer { limit.cancel() }
         for radio in members.indices {
-            members[radio].startFailure = nil
+            members[radio].failure = nil
             // Several steps: `recovery` keeps other tasks away until the radio has started.
             members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self] in
                 await self?.startFirst(radio)
@@ -93,7 +93,7 @@ extension RadiosBackend {
         do throws(BLEError) {
             try await start(radio)
         } catch {
-            members[radio].startFailure = error
+            members[radio].failure = error
             logger.info("waiting for radio", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
         }
         members[radio].recovery = nil

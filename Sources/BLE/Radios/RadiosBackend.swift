@@ -31,14 +31,24 @@ package actor RadiosBackend: CentralBackend {
         var scanStarts = 0
         /// How often its scan has ended by itself, and why it last did.
         var scanEnds: (count: Int, reason: BLEError?) = (0, nil)
-        /// Why it has not started, when all were.
-        var startFailure: BLEError?
+        /// Why it has not started, or why its stack was lost. Nil while neither is known, and when it is there.
+        var failure: BLEError?
 
         var isOn: Bool { state == .poweredOn }
         /// Whether there is a scan to stop, or one that begins.
         var hasScan: Bool { filter != nil || isOn && scanStarts > 0 }
         /// Whether it scans, or tries to.
         var mayScan: Bool { hasScan || isOn && recovery != nil }
+        /// Why it cannot be used. Nil if it is on.
+        var obstacle: BLEError? {
+            guard !isOn else { return nil }
+            return failure ?? state?.error
+                ?? BLEError(
+                    .bluetoothUnavailable, state == nil ? "it has not answered yet" : "its stack restarts",
+                    isRetryable: true)
+        }
+        /// Why it has not started. Nil if it has, or is being started.
+        var startFailure: BLEError? { state == nil ? failure : nil }
         /// Whether it can be asked, even if it is off.
         var isThere: Bool { isOn || state == .poweredOff }
     }
@@ -183,7 +193,7 @@ package actor RadiosBackend: CentralBackend {
             CentralContext(
                 handleEvent: handle, logger: context.logger, clock: context.clock, pairing: context.pairing))
         guard !isShutDown else { return await members[radio].backend.shutDown() }
-        members[radio].state = adapterState(of: radio)
+        (members[radio].state, members[radio].failure) = (adapterState(of: radio), nil)
         members[radio].slots = freeSlots(of: radio)
     }
 
@@ -225,6 +235,12 @@ package actor RadiosBackend: CentralBackend {
         return [.poweredOn, .resetting, .poweredOff].first(where: states.contains) ?? .unavailable
     }
 
+    /// Why no radio can be used: the reason of the one whose state is that of all. Nil if one is on.
+    var obstacle: BLEError? {
+        guard !members.contains(where: \.isOn) else { return nil }
+        return (members.first { $0.state == state } ?? members.first)?.obstacle
+    }
+
     func updateState() {
         guard started == nil, state != reported else { return }
         reported = state
@@ -236,7 +252,7 @@ package actor RadiosBackend: CentralBackend {
     private func change(_ radio: Int, to state: AdapterState) {
         let (wasOn, wasStarted) = (members[radio].isOn, members[radio].state != nil)
         members[radio].state = state
-        if state != .resetting { isLost = false }
+        if state != .resetting { (members[radio].failure, isLost) = (nil, false) }
         if wasOn, state != .poweredOn {
             scanEnded(on: radio, BLEError(.poweredOff, "the radio is off, or gone"))
             observers.yield(.gone(radio: names[radio], state))
@@ -294,7 +310,7 @@ package actor RadiosBackend: CentralBackend {
     /// Handles the loss of a radio's stack, which may be that of the others, too.
     private func lose(_ radio: Int, _ error: BLEError) {
         if members[radio].isOn { observers.yield(.gone(radio: names[radio], .resetting)) }
-        members[radio].state = .resetting
+        (members[radio].state, members[radio].failure) = (.resetting, error)
         scanEnded(on: radio, error)
         let ended = choice.didLose(radio)
         guard !isLost else { return }
@@ -349,6 +365,7 @@ package actor RadiosBackend: CentralBackend {
             }
         } catch {
             logger.debug("radio failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            if members[radio].state == nil { members[radio].failure = error }
             if error.code != .notSupported, error.code != .unauthorized, needsRecovery(radio) { return false }
             members[radio].recovery = nil
             // It was the last one that could have gone on with the scan.

@@ -110,7 +110,7 @@ extension Central {
             tracker, sink, tolerance: tolerance, waits: waits, staleness: watchStaleness(of: token, tracker))
         scanning.add(scan, token)
         reportLinked(to: scan)
-        if let obstacle = adapter.obstacle { return scan.wait(for: obstacle) }
+        if let obstacle = adapterObstacle { return scan.wait(for: obstacle) }
         let deadline = deadline(configuration.operationTimeout, "starting the scan", scan.started)
         defer { deadline.cancel() }
         reconcile()

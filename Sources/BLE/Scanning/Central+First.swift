@@ -75,8 +75,6 @@ extension Central {
         return found.strongestFirst
     }
 
-    private var obstacle: BLEError? { adapter.obstacle ?? scanning.obstacle }
-
     private func firstConnected(matching criteria: DiscoveryCriteria) throws(BLEError) -> Discovery? {
         try checkRunning()
         try checkSupport(of: criteria)

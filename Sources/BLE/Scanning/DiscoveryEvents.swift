@@ -54,9 +54,9 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
             return try await wait(isolation: actor)
         }
 
-        /// Returns the next event after starting the scan, or waiting for the event.
-        @usableFromInline
-        mutating func wait(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
+        /// Starts the scan, unless it has started. Returns when the backend scans, or when the scan waits for the
+        /// ``Central/obstacle`` to go.
+        package mutating func start(isolation actor: isolated (any Actor)? = #isolation) async throws(BLEError) {
             if events == nil {
                 let tracker = DiscoveryTracker(
                     criteria: scan.criteria, duplicates: scan.duplicates, staleAfter: scan.staleness.duration,
@@ -68,6 +68,12 @@ public struct DiscoveryEvents: AsyncSequence, Sendable {
                 scan.dropped.set(stream.drops)
                 events = stream.makeAsyncIterator()
             }
+        }
+
+        /// Returns the next event after starting the scan, or waiting for the event.
+        @usableFromInline
+        mutating func wait(isolation actor: isolated (any Actor)?) async throws(BLEError) -> DiscoveryEvent? {
+            try await start(isolation: actor)
             do throws(BLEError) {
                 return try await events?.next(isolation: actor)
             } catch {

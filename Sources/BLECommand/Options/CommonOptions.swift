@@ -128,14 +128,17 @@ struct CommonOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - waits: whether to wait until Bluetooth is available.
+    ///   - onWait: told why it is waited for, once for each reason.
     func makeCentral(
         pairing: PairingBehavior = .justWorks, waits: Bool = false, policy: ConnectionPolicy = .manual,
-        recorder: Recorder? = nil
+        recorder: Recorder? = nil, onWait: @escaping @Sendable (BLEError) -> Void = { _ in }
     ) async throws -> Central {
-        let configuration = Central.Configuration(
+        var made = Central.Configuration(
             connectionPolicy: policy, connectTimeout: timeoutDuration, operationTimeout: timeoutDuration,
             clock: CommandClock.current,
             waitsForBluetooth: waits, logger: Self.logger(verbose: verbose), pairing: pairing)
+        made.onWait = onWait
+        let configuration = made
         func central(_ backend: some CentralBackend) async throws -> Central {
             guard let recorder else { return try await Central(backend: backend, configuration: configuration) }
             return try await Central(backend: .recording(backend, to: recorder), configuration: configuration)

@@ -11,7 +11,7 @@ struct MaintainOption: ParsableArguments {
             """)
     var maintain = false
 
-    var outage: Session.Outage { maintain ? .isWaitedFor : .ends }
+    var outage: Outage { maintain ? .isWaitedFor : .ends }
 
     /// Makes the central connect again automatically, if requested.
     func apply(to peripheral: Peripheral) async throws(BLEError) {

@@ -44,8 +44,8 @@ enum ExitStatus {
         (69, [.bluetoothUnavailable], "bluetoothd or the bus is not running, or a proxy cannot be reached"),
         (70, [.failed, .scanFailed, .disconnectionFailed, .overflow, .shutDown], "anything else"),
         (74, [.recordingFailed], "a file could not be read or written"),
-        (75, [.busy, .requestInProgress], "another program uses the resource"),
-        (77, [.unauthorized], "this user may not use Bluetooth"),
+        (75, [.busy, .requestInProgress], "another program uses the resource, such as a port"),
+        (77, [.unauthorized], "this user may not use Bluetooth, or a proxy refuses the key"),
         (124, [.timedOut], "the operation took too long"),
         (130, [.cancelled], "interrupted (129: hung up, 143: terminated)"),
     ]

@@ -12,16 +12,6 @@ import BLERecording
 ///
 /// Ctrl-C, SIGTERM and SIGHUP cancel the work; links and scans are always ended. A second Ctrl-C exits immediately.
 enum Session {
-    /// The handling of an adapter that is off, or of Bluetooth that has stopped, before or during the work.
-    enum Outage {
-        /// The command ends with the corresponding exit status.
-        case ends
-        /// The command waits, and its work continues by itself.
-        case isWaitedFor
-        /// The work does not depend on the adapter.
-        case isNothing
-    }
-
     /// What a command uses when another one runs it, instead of a central and an output of its own.
     struct Host: Sendable {
         let central: Central
@@ -48,19 +38,23 @@ enum Session {
             let output = options.json && !host.output.json ? Output(json: true) : host.output
             return try await answering(pairing, output) {
                 try await TimeLimit.within(limit) {
-                    try await watch(host.central, outage, output) { try await work(host.central, output) }
+                    try await watch(host.central, outage, OutageNotes(output)) {
+                        try await work(host.central, output)
+                    }
                 }
             }
         }
         let output = Output(json: options.json)
+        let notes = OutageNotes(output)
         let inRange = options.numberInRange
         try await run(
-            output, outage: outage, limit: limit, handlesInterrupt: handlesInterrupt,
+            output, outage: outage, notes: notes, limit: limit, handlesInterrupt: handlesInterrupt,
             open: {
                 let recorder = try options.makeRecorder()
                 let central = try await completing(recorder, output) {
                     try await options.makeCentral(
-                        pairing: pairing, waits: outage == .isWaitedFor, policy: policy, recorder: recorder)
+                        pairing: pairing, waits: outage == .isWaitedFor, policy: policy, recorder: recorder,
+                        onWait: notes.waits)
                 }
                 return (central, recorder)
             },
@@ -81,7 +75,7 @@ enum Session {
 
     /// Runs the work with any central.
     static func run(
-        _ output: Output, outage: Outage, limit: Duration? = nil,
+        _ output: Output, outage: Outage, notes: OutageNotes? = nil, limit: Duration? = nil,
         handlesInterrupt: @escaping @Sendable () -> Bool = { false },
         open: @escaping @Sendable () async throws -> (Central, Recorder?),
         work: @escaping @Sendable (Central, Output) async throws -> Void
@@ -91,7 +85,11 @@ enum Session {
                 let (central, recorder) = try await output.progress.during("Starting Bluetooth", open)
                 let result: Result<Void, any Error>
                 do {
-                    result = .success(try await watch(central, outage, output) { try await work(central, output) })
+                    let notes = notes ?? OutageNotes(output)
+                    result = .success(
+                        try await watchRadios(central, outage, output) {
+                            try await watch(central, outage, notes) { try await work(central, output) }
+                        })
                 } catch {
                     result = .failure(error)
                 }
@@ -204,7 +202,7 @@ enum Session {
 extension Session {
     /// Runs the work, and ends it if the adapter cannot be used, unless the command waits for it.
     private static func watch(
-        _ central: Central, _ outage: Outage, _ output: Output, _ work: @escaping @Sendable () async throws -> Void
+        _ central: Central, _ outage: Outage, _ notes: OutageNotes, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         guard outage != .isNothing else { return try await work() }
         let states = await central.adapterStates()
@@ -212,9 +210,12 @@ extension Session {
             group.addTask { try await work() }
             group.addTask {
                 for try await state in states {
-                    guard let error = error(of: state) else { continue }
+                    guard let error = await error(of: state, central) else {
+                        notes.isOver()
+                        continue
+                    }
                     guard outage == .isWaitedFor else { throw error }
-                    output.note("\(error.message); waiting")
+                    notes.waits(for: error)
                 }
                 // The stream ends with the central.
                 throw CancellationError()
@@ -224,15 +225,29 @@ extension Session {
         }
     }
 
-    private static func error(of state: AdapterState) -> BLEError? {
+    /// Runs the work, and tells meanwhile which of several radios cannot be used.
+    private static func watchRadios(
+        _ central: Central, _ outage: Outage, _ output: Output, _ work: () async throws -> Void
+    ) async throws {
+        guard outage != .isNothing, central.radioNames.count > 1 else { return try await work() }
+        let events = await central.radioEvents()
+        output.noteMissing(await central.radios)
+        let notes = Task { try await output.follow(events, of: central) }
+        defer { notes.cancel() }
+        try await work()
+    }
+
+    /// The error of a state in which nothing can be done, with what is known of it.
+    private static func error(of state: AdapterState, _ central: Central) async -> BLEError? {
         switch state {
         case .poweredOn: nil
         case .poweredOff:
             .poweredOff(remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
-        case .unavailable: state.error
+        // The obstacle may have gone since.
+        case .unavailable: await central.obstacle ?? state.error
         case .resetting:
-            BLEError(
-                .bluetoothLost, "bluetoothd, the bus or a proxy has stopped", remedy: "Try again once it is running.")
+            await central.obstacle
+                ?? BLEError(.bluetoothLost, "Bluetooth has stopped", remedy: "Try again once it is running.")
         }
     }
 }

@@ -3,44 +3,55 @@ package import BLE
 extension BLEError {
     /// The error of a connection to a proxy that could not be made, or has ended.
     ///
-    /// - Parameter wasReady: whether the connection was in use.
-    package init(_ failure: ProxySession.Failure, wasReady: Bool) {
+    /// - Parameters:
+    ///   - wasReady: whether the connection was in use.
+    ///   - name: the name of the proxy.
+    package init(_ failure: ProxySession.Failure, wasReady: Bool, proxy name: String) {
+        let code = wasReady ? Code.bluetoothLost : .bluetoothUnavailable
         switch failure {
         case .wire(.wrongKey):
             self.init(
-                .unauthorized, "the proxy has another key", isRetryable: false, remedy: Self.keyRemedy)
+                .unauthorized, "the proxy \(name) has another key", isRetryable: false, remedy: Self.keyRemedy)
         case .wire(.isEncrypted):
             self.init(
-                .unauthorized, "the proxy requires encryption", isRetryable: false, remedy: Self.keyRemedy)
+                .unauthorized, "the proxy \(name) requires encryption", isRetryable: false, remedy: Self.keyRemedy)
         case .wire(.isNotEncrypted):
             self.init(
-                .unauthorized, "the proxy does not encrypt", isRetryable: false,
+                .unauthorized, "the proxy \(name) does not encrypt", isRetryable: false,
                 remedy: "Set a key in the proxy's configuration, or connect without one.")
         case .incompatible(let version):
             self.init(
-                .notSupported, "the proxy has version \(version.major).\(version.minor) of the API",
+                .notSupported, "the proxy \(name) has version \(version.major).\(version.minor) of the API",
                 isRetryable: false)
         case .notAProxy:
             self.init(
-                .notSupported, "the device is not a Bluetooth proxy", isRetryable: false,
+                .notSupported, "the device \(name) is not a Bluetooth proxy", isRetryable: false,
                 remedy: "Add bluetooth_proxy to its configuration.")
         case .wire(let error):
             self.init(
-                wasReady ? .bluetoothLost : .bluetoothUnavailable, "\(error)",
-                remedy: wasReady ? nil : "Check its address and port: 6053 is that of ESPHome's native API.")
+                code, "the proxy \(name): \(error.text(of: "it"))",
+                remedy: wasReady
+                    ? Self.lossRemedy : "Check its address and port: 6053 is that of ESPHome's native API.")
         case .closed:
             self.init(
-                wasReady ? .bluetoothLost : .bluetoothUnavailable, "the proxy closed the connection",
+                code, "the proxy \(name) closed the connection",
                 remedy: wasReady
-                    ? "Check that it runs."
-                    : "Check that it runs, and that it encrypts if you have a key.")
-        case .late: self.init(.bluetoothUnavailable, "the proxy did not complete the greeting within 60 s")
+                    ? Self.lossRemedy
+                    : "Check that it is a proxy, that it encrypts if you have a key, and that few clients use it.")
+        case .late:
+            self.init(
+                .bluetoothUnavailable, "the proxy \(name) did not complete the greeting within 60 s",
+                remedy: Self.lossRemedy)
         case .restarted:
-            self.init(.bluetoothLost, "the connection to the proxy is made again, because it reported nothing")
-        case .silent: self.init(.bluetoothLost, "the proxy was silent for 90 s")
+            self.init(
+                .bluetoothLost, "the connection to the proxy \(name) is made again, because it reported nothing",
+                remedy: Self.lossRemedy)
+        case .silent:
+            self.init(.bluetoothLost, "the proxy \(name) was silent for 90 s", remedy: Self.lossRemedy)
         }
     }
 
+    private static let lossRemedy = "Check that it is switched on, and the network between it and this machine."
     private static let keyRemedy =
         "Use the proxy's key: that of its configuration (api, encryption, key), or of its key file."
 

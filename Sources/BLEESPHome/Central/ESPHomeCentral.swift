@@ -108,7 +108,7 @@ public actor ESPHomeCentral: CentralBackend {
         do throws(LoopError) { try loop.prepare() } catch { throw BLEError(.failed, "\(error)") }
         try await connect()
         guard session != nil else {
-            throw BLEError(.bluetoothUnavailable, "the proxy closed the connection")
+            throw BLEError(.closed, wasReady: false, proxy: name)
         }
         state = .poweredOn
     }
@@ -154,7 +154,7 @@ public actor ESPHomeCentral: CentralBackend {
     func checkReady() throws(BLEError) {
         guard !isShutDown else { throw .shutDown }
         guard state == .poweredOn, session != nil else {
-            throw BLEError(.bluetoothLost, "there is no connection to the proxy")
+            throw BLEError(.bluetoothLost, "there is no connection to the proxy \(name)")
         }
     }
 
@@ -180,14 +180,14 @@ public actor ESPHomeCentral: CentralBackend {
             task.cancel()
         }
         if case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled {
-            throw Self.isUnreachable("it has not answered within \(Self.connectionLimit)")
+            throw isUnreachable("it has not answered within \(Self.connectionLimit)")
         }
         try result.get()
     }
 
-    private static func isUnreachable(_ reason: String) -> BLEError {
+    private func isUnreachable(_ reason: String) -> BLEError {
         BLEError(
-            .bluetoothUnavailable, "the proxy cannot be reached: \(reason)", isRetryable: true,
+            .bluetoothUnavailable, "the proxy \(name) cannot be reached: \(reason)", isRetryable: true,
             remedy: "Check that it is switched on, and its address.")
     }
 
@@ -197,7 +197,7 @@ public actor ESPHomeCentral: CentralBackend {
             descriptor = try await connector(loop)
         } catch {
             if error == .cancelled { throw .cancelled }
-            throw Self.isUnreachable("\(error)")
+            throw isUnreachable("\(error)")
         }
         guard !isShutDown else { throw .shutDown }
         let socket = StreamSocket(descriptor, on: loop)
@@ -296,7 +296,7 @@ public actor ESPHomeCentral: CentralBackend {
     func lose(_ failure: ProxySession.Failure) {
         guard session != nil else { return }
         let wasReady = session?.isReady == true
-        let error = BLEError(failure, wasReady: wasReady)
+        let error = BLEError(failure, wasReady: wasReady, proxy: name)
         // What explains the end to the proxy.
         if let output = session?.takeOutput() { socket?.send(output) }
         close()
@@ -406,7 +406,7 @@ public actor ESPHomeCentral: CentralBackend {
                 try session!.unsubscribe()
             }
         } catch {
-            throw BLEError(error, wasReady: true)
+            throw BLEError(error, wasReady: true, proxy: name)
         }
         flush()
     }

@@ -12,6 +12,8 @@ final class MatterLink {
     var deadline: Expiry?
     /// Whether the link was up.
     var wasUp = false
+    /// The device's place among those of the clients' server. Nil if there is none, or no link.
+    var hold: ProxyHold?
     /// Why the proxy ends the link, if the server did not ask for it.
     var endReason: String?
     /// Whether the link has ended, or could not be made.
@@ -26,12 +28,6 @@ final class MatterLink {
     var written: CharacteristicKey?
 
     init(_ peripheral: Peripheral) { self.peripheral = peripheral }
-
-    /// Begins to end the link, and what uses it: that would connect the peripheral again.
-    func cancel() {
-        task?.cancel()
-        worker?.cancel()
-    }
 
     /// Cancels what uses the link. Returns when it has ended.
     func end() async {
@@ -57,6 +53,20 @@ extension MatterProxy {
         link.task = Task { await follow(link, number, connection) }
     }
 
+    /// Begins to end a link, and what uses it: that would connect the peripheral again.
+    func cancel(_ link: MatterLink) {
+        link.task?.cancel()
+        link.worker?.cancel()
+        guard clients != nil else { return }
+        Task { await tellEnd(of: link) }
+    }
+
+    /// Has clients wait for the device until the link has ended.
+    private func tellEnd(of link: MatterLink) async {
+        guard let hold = link.hold else { return }
+        await clients?.linkEnds(link.peripheral.id, hold)
+    }
+
     /// More than an attempt to connect takes, which its deadline ends.
     private static let connectLimit = MatterSession.connectLimit * 60
 
@@ -64,13 +74,13 @@ extension MatterProxy {
     private func follow(_ link: MatterLink, _ number: UInt16, _ connection: Int) async {
         let peripheral = link.peripheral
         let device = peripheral.id
-        var hold: ProxyHold?
         let error: BLEError
-        if let clients { hold = await clients.takeLink(device) }
-        if clients == nil || hold != nil {
+        if let clients { link.hold = await clients.takeLink(device) }
+        if clients == nil || link.hold != nil {
             error = await peripheral.followLink(timeout: Self.connectLimit) {
                 await linkBegan(link, number, connection)
             }
+            await tellEnd(of: link)
             await link.end()
             // What was being done may have connected it again.
             if await peripheral.connectionState != .disconnected {
@@ -81,7 +91,7 @@ extension MatterProxy {
             error = BLEError(.busy, "there is no free link, or another client of the radio has this peripheral")
             observers.yield(.linkRefused(device))
         }
-        if let hold { await clients?.releaseLink(device, hold) }
+        if let hold = link.hold { await clients?.releaseLink(device, hold) }
         link.deadline?.cancel()
         links[number] = nil
         guard connection == self.number else { return }
@@ -156,13 +166,16 @@ extension MatterProxy {
         switch operation {
         case .discoverServices:
             let services = try await self.services(of: link)
+            try Self.checkCount(services, "services")
             return ["services": .array(services.map { .object(["uuid": .string("\($0.uuid)")]) })]
         case .discoverCharacteristics(let uuid):
             let services = try await self.services(of: link).filter { $0.uuid == uuid }
             guard !services.isEmpty else {
                 throw MatterRefusal(.serviceNotFound, "there is no service \(uuid), or it is not offered")
             }
-            let found = services.flatMap(\.characteristics).map { characteristic in
+            let characteristics = services.flatMap(\.characteristics)
+            try Self.checkCount(characteristics, "characteristics")
+            let found = characteristics.map { characteristic in
                 JSON.object([
                     "uuid": .string("\(characteristic.uuid)"),
                     "properties": .array(Self.names(of: characteristic.properties)),
@@ -204,6 +217,16 @@ extension MatterProxy {
             return ["mtu": .int(mtu)]
         }
         return [:]
+    }
+
+    /// The maximum number of services or characteristics in an answer, which has less than 64 KiB then. Matter has one
+    /// service, with three characteristics.
+    private static let longestList = 256
+
+    private static func checkCount(_ list: [some Any], _ name: String) throws(MatterRefusal) {
+        guard list.count <= longestList else {
+            throw MatterRefusal(.discoveryFailed, "the device has more than \(longestList) \(name) of Matter")
+        }
     }
 
     private func doing<Value: Sendable>(

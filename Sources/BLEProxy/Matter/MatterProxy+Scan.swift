@@ -18,18 +18,18 @@ extension MatterProxy {
 
     /// Scans until the task is cancelled, or the scan fails. Returns why it ended.
     ///
-    /// A scan goes on after the adapter was off; it does not begin without one.
+    /// It has begun when the radio has agreed to it. A scan goes on after the adapter was off; it does not begin
+    /// without one.
     private static func follow(
         _ central: Central, _ handle: @Sendable (ScanEvent) async -> Void
     ) async -> BLEError {
-        let state = await central.adapterState
-        guard state == .poweredOn else {
-            return BLEError(.poweredOff, "the adapter is not available: \(state.rawValue)")
-        }
-        await handle(.began)
         do throws(BLEError) {
-            let events = central.discoveryEvents(matching: .serviceData(MatterSession.service), duplicates: true)
-            for try await event in events {
+            let scan = central.discoveryEvents(matching: .serviceData(MatterSession.service), duplicates: true)
+            var events = scan.makeAsyncIterator()
+            try await events.start()
+            if let obstacle = await central.obstacle { return obstacle }
+            await handle(.began)
+            while let event = try await events.next() {
                 switch event {
                 case .found(let discovery), .updated(let discovery): await handle(.discovered(discovery))
                 case .lost, .waiting: break

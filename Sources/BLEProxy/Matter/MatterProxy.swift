@@ -126,19 +126,31 @@ public actor MatterProxy {
         while !Task.isCancelled {
             greeted = nil
             let error = await serveOnce()
-            guard !Task.isCancelled else { return }
+            guard !Task.isCancelled else {
+                if greeted != nil { observers.yield(.serverLost(reason: "the proxy ends", retryAfter: nil)) }
+                return
+            }
             let isOther = error.code == .notSupported
             guard !isOther || clients != nil else { throw error }
-            logger.debug("no connection to the Matter server", metadata: ["error": "\(error.message)"])
-            if toldReason != error.message { observers.yield(.serverLost(reason: error.message)) }
-            toldReason = error.message
-            if isOther {
-                guard (try? await clock.sleep(for: Self.backoff.maximum)) != nil else { return }
-                continue
-            }
             // One that ends each connection at once is not dialed twice in a second.
             if let greeted, age() - greeted >= Self.backoff.maximum { pauses = Self.backoff.pauses }
-            guard await pauses.wait(clock) else { return }
+            tell(error, retryAfter: isOther ? Self.backoff.maximum : pauses.next)
+            if isOther {
+                guard (try? await clock.sleep(for: Self.backoff.maximum)) != nil else { return }
+            } else {
+                guard await pauses.wait(clock) else { return }
+            }
+        }
+    }
+
+    /// Tells why a connection has ended, or could not be made.
+    private func tell(_ error: BLEError, retryAfter pause: Duration) {
+        logger.debug("no connection to the Matter server", metadata: ["error": "\(error.message)"])
+        if greeted != nil {
+            observers.yield(.serverLost(reason: error.message, retryAfter: pause))
+        } else if toldReason != error.message {
+            observers.yield(.serverNotReached(reason: error.message, retryAfter: pause))
+            toldReason = error.message
         }
     }
 
@@ -215,7 +227,7 @@ public actor MatterProxy {
         socket?.finish()
         (socket, channel, session, end, greeting, timer) = (nil, nil, nil, nil, nil, nil)
         scan?.cancel()
-        for link in links.values { link.cancel() }
+        for link in links.values { cancel(link) }
         await scan?.value
         scan = nil
         while let link = links.values.first { await link.task?.value }
@@ -261,7 +273,7 @@ public actor MatterProxy {
             case .connect(let link, let device, let timeout): connect(link, device, timeout)
             case .end(let link, let reason):
                 links[link]?.endReason = reason
-                links[link]?.cancel()
+                if let link = links[link] { cancel(link) }
             case .perform(let operation, let number, let link): perform(operation, number, link)
             case .linkRefused(let device): observers.yield(.linkRefused(device))
             case .ignored(let opcode):
@@ -292,11 +304,14 @@ public actor MatterProxy {
     }
 
     /// The number of bytes that wait for the server, beyond which advertisements are not told, and beyond which the
-    /// connection is ended.
+    /// connection is ended. No message alone has as many as the former.
     private static let (advertisementLimit, unsentLimit) = (64 * 1024, 1 << 20)
 
+    /// The number of bytes that wait for the server.
+    var unsentCount: Int { socket?.unsentCount ?? 0 }
+
     /// Whether the server takes what it is sent.
-    var hasRoom: Bool { (socket?.unsentCount ?? 0) < Self.advertisementLimit }
+    var hasRoom: Bool { unsentCount < Self.advertisementLimit }
 
     /// Returns when the server has taken what it was sent, if there is no room for more, or if the task is cancelled.
     func room() async {
@@ -309,7 +324,6 @@ public actor MatterProxy {
 
     private func flush() {
         guard let socket, let output = channel?.takeOutput() else { return }
-        // One long answer alone is not the server's fault.
         guard socket.unsentCount <= Self.unsentLimit else {
             return lose(BLEError(.failed, "it does not read what it is sent"))
         }

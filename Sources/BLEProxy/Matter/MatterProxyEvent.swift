@@ -4,11 +4,14 @@ public import BLE
 public enum MatterProxyEvent: Hashable, Sendable {
     /// The server is reached, and has greeted.
     case serverConnected
-    /// The server is not reached, or the connection to it has ended, and its links have. It is dialed again after a
-    /// pause.
+    /// The server is not reached, or does not greet. It is dialed again after a pause.
     ///
-    /// Told once for attempts that fail for the same reason.
-    case serverLost(reason: String)
+    /// Told once for attempts that fail for the same reason: `retryAfter` is the pause after the first of them. Further
+    /// pauses grow to 30 s.
+    case serverNotReached(reason: String, retryAfter: Duration)
+    /// The connection to a server that has greeted has ended, and its links have. The server is dialed again after the
+    /// pause. Nil if it is not, because the proxy ends.
+    case serverLost(reason: String, retryAfter: Duration?)
     /// A link that the server has asked for is up.
     case linkConnected(Peripheral.ID)
     /// A link that was up has ended.

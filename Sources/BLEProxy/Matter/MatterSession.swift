@@ -72,13 +72,6 @@ struct MatterSession {
         var waiting: [Int: Int?] = [:]
     }
 
-    private let limit: Int
-    private(set) var hasGreeted = false
-    private var scan = Scan.idle
-    private var reportsDuplicates = true
-    private var links: [UInt16: Link] = [:]
-    private var lastLink: UInt16 = 0
-    private var lastNumber = 0
     private struct Device {
         /// What was told last. Nil if the next advertisement is to be told.
         var told: Advertisement?
@@ -86,6 +79,13 @@ struct MatterSession {
         var isRecent = false
     }
 
+    private let limit: Int
+    private(set) var hasGreeted = false
+    private var scan = Scan.idle
+    private var reportsDuplicates = true
+    private var links: [UInt16: Link] = [:]
+    private var lastLink: UInt16 = 0
+    private var lastNumber = 0
     /// The devices that were told.
     private var devices: [Peripheral.ID: Device] = [:]
     /// The devices. The first one is the next to be forgotten, unless it was heard again.

@@ -3,12 +3,17 @@ internal import Logging
 
 /// The state of one of the system's adapters.
 struct SystemAdapter {
+    /// The number of the adapter among those of its radio, from 1. It stays when the id changes.
+    let number: Int
     var isPowered = true
     var isPresent = true
     var isBlocked = false
     /// Whether unblocking powers it on.
     var isOnUnblocked = false
     var alias = SimulatedRadio.adapterName
+
+    /// The device address, that of the fake bluetoothd's adapter with the same number.
+    var address: String { "C0:FF:EE:00:00:\(Hex.string([UInt8(truncatingIfNeeded: number)]).uppercased())" }
 }
 
 /// The system's adapters, `hci0` and what a test adds. Each has its own centrals, hosts, links, bonds and settings.
@@ -22,7 +27,7 @@ extension SimulatedRadio {
     /// - Precondition: The radio has no adapter with that id.
     public func addAdapter(_ id: String) {
         precondition(adapters[id] == nil, "the radio already has an adapter \(id)")
-        adapters[id] = SystemAdapter()
+        adapters[id] = SystemAdapter(number: (adapters.values.map(\.number).max() ?? 0) + 1)
         log(state(of: id), of: id)
         adopt(id)
     }
@@ -212,11 +217,10 @@ extension SimulatedRadio {
 
     /// The adapters, that of a central marked.
     func list(_ port: Int) -> [Adapter] {
-        present.enumerated().compactMap { position, id in
+        present.compactMap { id in
             adapters[id].map { adapter in
                 Adapter(
-                    id: id, address: "00:00:00:00:00:\(Hex.string([UInt8(truncatingIfNeeded: position)]))",
-                    name: adapter.alias, isPowered: adapter.isPowered,
+                    id: id, address: adapter.address, name: adapter.alias, isPowered: adapter.isPowered,
                     isDiscovering: ports.values.contains { $0.adapter == id && $0.filter != nil },
                     isInUse: ports[port]?.adapter == id)
             }

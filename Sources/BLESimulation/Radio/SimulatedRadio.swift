@@ -41,7 +41,7 @@ public actor SimulatedRadio {
     /// The hosts that have a peripheral on this radio.
     var hosts: [Peripheral.ID: Host] = [:]
     /// The adapters of the system, by their ids.
-    var adapters = [adapterID: SystemAdapter()]
+    var adapters = [adapterID: SystemAdapter(number: 1)]
     /// The attempts to connect that wait, by peripheral, in the order in which they began.
     var pending: [Peripheral.ID: [PendingConnect]] = [:]
     /// The next advertisement of each peripheral, by the attoseconds since the radio was created: the comparison of

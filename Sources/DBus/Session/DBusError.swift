@@ -42,7 +42,7 @@ package struct DBusError: Error, Equatable, Sendable {
             case .cancelled: .cancelled
             case .exhausted: .exhausted
             case .ended: .disconnected
-            case .refused: .unreachable
+            case .refused, .inUse: .unreachable
             }
         self.init(kind, message: "\(error)")
     }

@@ -195,7 +195,7 @@
             let matter = ["proxy", "--matter", "ws://127.0.0.1:1", "--json", "--backend", "simulated"]
             let others = ["--esphome", "--host", "127.0.0.1", "--port", "0", "--key-file", file]
             let result = try await Tool(matter + (servesOthers ? others : [])).run { program in
-                try await program.output.until("\n", after: "\"serverLost\"")
+                try await program.output.until("\n", after: "\"serverNotReached\"")
                 if servesOthers {
                     try await program.output.until("\n", after: "\"listening\"")
                     let central = try await central(program.output.text)
@@ -205,11 +205,82 @@
                 program.send(.interrupt)
             }
             #expect(result.status == 130, "\(result.errors)")
-            let lost = try result.objects.first { $0["event"] as? String == "serverLost" }
-            #expect(lost?["server"] as? String == "ws://127.0.0.1:1/ble")
-            #expect(lost?["reason"] as? String == "Connection refused")
+            let missed = try result.objects.first { $0["event"] as? String == "serverNotReached" }
+            #expect(missed?["server"] as? String == "ws://127.0.0.1:1/ble")
+            #expect(missed?["reason"] as? String == "Connection refused")
+            #expect(missed?["retryAfter"] as? Double == 0.5)
+            #expect(!result.output.contains("serverLost"))
             #expect(result.output.contains("\"listening\"") == servesOthers)
             #expect(result.output.contains("\"keyMade\"") == servesOthers)
+        }
+
+        @Test func `without bluetoothd, a proxy tells once that it waits and why, and goes on`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let world = try await BlueZWorld(isAsInstalled: true)
+            await world.daemon.kill()
+            let result = try await proxy(radio: ["--bus", world.bus.address]).run { program in
+                try await program.errors.until("bluetoothd is not running; waiting. Start it: systemctl start")
+                try await world.daemon.start()
+                try await program.output.until("\n", after: "\"listening\"")
+                try await program.errors.until("Bluetooth is available")
+                // It goes again, and comes back.
+                await world.daemon.kill()
+                try await program.errors.until(count: 2, "; waiting")
+                try await world.daemon.start()
+                try await program.errors.until(count: 2, "Bluetooth is available")
+                program.send(.interrupt)
+            }
+            #expect(result.status == 130, "\(result.errors)")
+            let notes = try result.errorObjects.compactMap { $0["note"] as? String }
+            #expect(notes.count { $0.contains("bluetoothd is not running; waiting") } == 1, "\(notes)")
+        }
+
+        @Test func `the end of a proxy tells the ends of its links and clients`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let result = try await proxy().run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                let central = try await central(program.output.text)
+                let strap = try await central.first(matching: .name("Simulated Strap"), timeout: HangLimit.step)
+                    .peripheral
+                try await strap.connect()
+                try await program.output.until("\"connected\"")
+                program.send(.interrupt)
+                var states = await central.adapterStates().makeAsyncIterator()
+                while let state = try await states.next(), state == .poweredOn {}
+                await central.shutDown()
+            }
+            #expect(result.status == 130, "\(result.errors)")
+            let events = try result.objects.compactMap { $0["event"] as? String }
+            #expect(
+                events == [
+                    "keyMade", "listening", "clientConnected", "connected", "clientDisconnected", "disconnected",
+                ])
+            let address = try result.objects.first { $0["event"] as? String == "listening" }?["address"] as? String
+            #expect(address == "C0:FF:EE:00:00:01")
+        }
+
+        @Test func `a port in use is temporary, and a scan through a lost proxy names the proxy`() async throws {
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let first = try await proxy().run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                let port = try #require(program.output.text.firstMatch(of: /"port":(\d+)/)?.1)
+                let arguments = ["--backend", "simulated", "--key-file", file]
+                let second = try await Tool(
+                    ["proxy", "--host", "127.0.0.1", "--port", String(port), "--json"] + arguments
+                ).run()
+                #expect(second.status == 75, "\(second.errors)")
+                #expect(second.errors.contains("another program uses it"))
+                #expect(second.errors.contains("or choose another port"))
+                let radio = "esphome://127.0.0.1:\(port)?key-file=\(file)"
+                let scan = try await Tool(["scan", "--duration", "0", "--json", "--radio", radio])
+                    .afterFirstLine { _ in program.send(.terminate) }
+                #expect(scan.status == 20, "\(scan.errors)")
+                let failure = try #require(scan.errorObjects.compactMap { $0["error"] as? [String: Any] }.last)
+                #expect(failure["message"] as? String == "the proxy 127.0.0.1:\(port) closed the connection")
+                #expect((failure["remedy"] as? String)?.contains("switched on") == true)
+                #expect(!scan.errors.contains("bluetoothd"))
+            }
+            #expect(first.status == 143, "\(first.errors)")
         }
 
         @Test func `without encryption, the proxy says so`() async throws {

@@ -61,6 +61,17 @@ struct RadiosCommandTests {
         #expect(try Set(two.objects.compactMap { $0["radio"] as? String }) == ["hci0", "hci1"])
     }
 
+    @Test func `the note of a radio that is missing is the reason`() async throws {
+        let world = try await BlueZWorld()
+        let arguments = ["radios", "--radio", "hci0", "--radio", "hci7", "--duration", "0.1"]
+        let text = try await world.ble(arguments).run()
+        #expect(text.status == 0, "\(text.errors)")
+        #expect(text.output.contains(/hci7 +unavailable +no .*  there is no adapter hci7/), "\(text.output)")
+        let objects = try await world.ble(arguments + ["--json"]).run().objects
+        #expect(objects.first?["reason"] is NSNull)
+        #expect(objects.first { $0["radio"] as? String == "hci7" }?["reason"] as? String == "there is no adapter hci7")
+    }
+
     @Test(
         arguments: [
             (["--radio", "hci0", "--adapter", "hci0"], 64), (["--radio", "hci0", "--radio", "hci0"], 64),

@@ -20,8 +20,10 @@ struct ScanCommandTests {
         #expect(
             Set(found.keys) == [
                 "event", "id", "address", "identity", "addressType", "class", "name", "rssi", "txPower", "services",
-                "manufacturerData", "serviceData", "formats",
+                "manufacturerData", "serviceData", "formats", "radio",
             ])
+        // There are no several.
+        #expect(found["radio"] is NSNull)
         #expect(found["event"] as? String == "found")
         #expect(found["name"] as? String == "Simulated Strap")
         #expect(found["services"] as? [String] == ["180d", "180f"])
@@ -46,6 +48,22 @@ struct ScanCommandTests {
         let scan = world.ble(["scan", "--duration", "0", "--json"] + options)
         let result = try await scan.afterFirstLine { program in program.send(.interrupt) }
         #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
+    }
+
+    @Test func `a scan with several radios names the one that hears, and tells once of a missing one`() async throws {
+        let world = try await BlueZWorld()
+        _ = await world.radio.add(.heartRateStrap())
+        let radios = ["--radio", "hci7", "--radio", "hci0"]
+        let scan = world.ble(["scan", "--duration", "0", "--json"] + radios)
+        let result = try await scan.afterFirstLine { program in program.send(.interrupt) }
+        #expect(result.status == 130, "\(result.errors)")
+        #expect(try result.objects.first?["radio"] as? String == "hci0")
+        let notes = try result.errorObjects.compactMap { $0["note"] as? String }
+        #expect(notes.filter { $0.contains("hci7") } == ["radio hci7: there is no adapter hci7"])
+        // With none that can be used, the error is that of the first.
+        let none = try await world.ble("scan", "--radio", "hci7", "--radio", "hci8", "--json").run()
+        #expect(none.status == 10)
+        #expect(none.errors.contains("there is no adapter hci7"))
     }
 
     /// The key of the Core Specification's sample data.

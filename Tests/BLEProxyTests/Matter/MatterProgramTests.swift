@@ -28,8 +28,10 @@ struct MatterProgramTests {
         #expect(
             events == [
                 "serverConnected", "connected", "disconnected", "serverLost", "serverConnected", "connected",
-                "disconnected",
+                "disconnected", "serverLost",
             ])
+        // Its connection to the server ends with the proxy.
+        #expect(result.proxy.contains(#""reason":"the proxy ends","retryAfter":null"#))
         #expect(result.proxy.contains(#""reason":"it closed the connection (1001, restart)""#))
         await world.daemon.kill()
     }

@@ -35,14 +35,19 @@ struct MatterProxyHealingTests {
             server.begin("read_characteristic", ["connection_handle": 1, "characteristic_uuid": "fff6"])
             server.close()
             #expect(try await events.next() == .linkDisconnected(device))
-            #expect(try await events.next() == .serverLost(reason: "it closed the connection"))
+            // No connection has lasted: the pauses grow.
+            let next: Duration = [.milliseconds(500), .seconds(1), .seconds(2)][number - 1]
+            #expect(
+                try await events.next() == .serverLost(reason: "it closed the connection", retryAfter: next))
             #expect(await isDisconnected(world))
             await until { await !world.central.isScanning }
-            // No connection has lasted: the pauses grow.
-            await pause([.milliseconds(500), .seconds(1), .seconds(2)][number - 1], world)
+            await pause(next, world)
         }
         _ = try await world.server(4)
+        #expect(try await events.next() == .serverConnected)
         try await world.end()
+        #expect(try await events.next() == .serverLost(reason: "the proxy ends", retryAfter: nil))
+        #expect(try await events.next() == nil)
     }
 
     @Test func `a server that is away is told once, and dialed with growing pauses until it is there`() async throws {
@@ -50,14 +55,18 @@ struct MatterProxyHealingTests {
         var events = world.events.makeAsyncIterator()
         for seconds in [0.5, 1, 2, 4, 8, 16, 30, 30] { await pause(.seconds(seconds), world) }
         let server = try await world.server()
-        #expect(try await events.next() == .serverLost(reason: "nothing listens"))
+        // Not lost: it was never reached.
+        #expect(
+            try await events.next() == .serverNotReached(reason: "nothing listens", retryAfter: .milliseconds(500)))
         #expect(try await events.next() == .serverConnected)
         // A connection that has lasted makes the pauses short again.
         await world.clock.sleepers(for: .seconds(30))
         world.clock.advance(by: .seconds(30))
         try await server.until { $0.pings == 1 }
         server.close()
-        #expect(try await events.next() == .serverLost(reason: "it closed the connection"))
+        #expect(
+            try await events.next()
+                == .serverLost(reason: "it closed the connection", retryAfter: .milliseconds(500)))
         await pause(.milliseconds(500), world)
         _ = try await world.server(2)
         try await world.end()
@@ -86,7 +95,7 @@ struct MatterProxyHealingTests {
         }
         var events = world.events.makeAsyncIterator()
         let reason = "the Matter server speaks version 2 of the protocol, and this proxy 1"
-        #expect(try await events.next() == .serverLost(reason: reason))
+        #expect(try await events.next() == .serverNotReached(reason: reason, retryAfter: .seconds(30)))
         for _ in 1...2 { await pause(.seconds(30), world) }
         _ = try await world.server(3)
         #expect(try await events.next() == .serverConnected)
@@ -104,7 +113,7 @@ struct MatterProxyHealingTests {
     func `a server of another kind is told, and tried again`(_ answer: String, _ reason: String) async throws {
         let world = try await MatterWorld([RawMatterServer.Behavior(answer: answer), RawMatterServer.Behavior()])
         var events = world.events.makeAsyncIterator()
-        #expect(try await events.next() == .serverLost(reason: reason))
+        #expect(try await events.next() == .serverNotReached(reason: reason, retryAfter: .milliseconds(500)))
         await pause(.milliseconds(500), world)
         _ = try await world.server(2)
         try await world.end()
@@ -122,7 +131,8 @@ struct MatterProxyHealingTests {
         try await world.servers.value[0].until { $0.request != nil }
         await world.clock.sleepers(for: .seconds(10))
         world.clock.advance(by: .seconds(10))
-        #expect(try await events.next() == .serverLost(reason: "it did not greet within 10.0 seconds"))
+        let reason = "it did not greet within 10.0 seconds"
+        #expect(try await events.next() == .serverNotReached(reason: reason, retryAfter: .milliseconds(500)))
         await pause(.milliseconds(500), world)
         _ = try await world.server(2)
         #expect(try await events.next() == .serverConnected)
@@ -141,7 +151,8 @@ struct MatterProxyHealingTests {
             world.clock.advance(by: .seconds(30))
             if count == 1 { try await server.until { $0.pings == 1 } }
         }
-        #expect(try await events.next() == .serverLost(reason: "it was silent for 60.0 seconds"))
+        let reason = "it was silent for 60.0 seconds"
+        #expect(try await events.next() == .serverLost(reason: reason, retryAfter: .milliseconds(500)))
         #expect(server.state.value.pings == 1)
         await pause(.milliseconds(500), world)
         // One that answers pings stays.
@@ -176,7 +187,7 @@ struct MatterProxyHealingTests {
         server.sendBytes(bytes)
         for expected: MatterProxyEvent in [
             .serverConnected, .linkConnected(world.devices[0].address), .linkDisconnected(world.devices[0].address),
-            .serverLost(reason: reason),
+            .serverLost(reason: reason, retryAfter: .milliseconds(500)),
         ] { #expect(try await events.next() == expected) }
         #expect(await isDisconnected(world))
         await pause(.milliseconds(500), world)
@@ -206,7 +217,8 @@ struct MatterProxyHealingTests {
         let pings = Array(
             Array(repeating: RawMatterServer.encode(9, [UInt8](repeating: 0, count: 125)), count: 1000).joined())
         for _ in 0..<20 { server.sendBytes(pings) }
-        #expect(try await events.next() == .serverLost(reason: "it does not read what it is sent"))
+        let reason = "it does not read what it is sent"
+        #expect(try await events.next() == .serverLost(reason: reason, retryAfter: .milliseconds(500)))
         try await world.end()
     }
 }

@@ -81,6 +81,7 @@ struct MatterProxyTests {
         #expect(try await server.command("disconnect", link(1)) == ["error": "not_connected"])
         #expect(server.events("disconnected").isEmpty)
         try await world.end()
+        #expect(try await events.next() == .serverLost(reason: "the proxy ends", retryAfter: nil))
         #expect(try await events.next() == nil)
         try await server.until { $0.closes == [1000] }
     }
@@ -140,19 +141,58 @@ struct MatterProxyTests {
         try await world.end()
     }
 
-    @Test func `notifications that a server does not read do not end the connection`() async throws {
+    @Test func `notifications that a server does not read wait, and too many of them end their link alone`()
+        async throws
+    {
         let world = try await MatterWorld()
         let server = try await world.server()
         let number = try await world.connect(server)
         let c2: [String: JSON] = ["characteristic_uuid": .string(MatterDevice.c2)]
         #expect(try await server.command("subscribe_characteristic", link(number, c2)) == [:])
         await server.setReading(false)
-        // More than a connection may leave unread.
         let (value, uuid) = ([UInt8](repeating: 7, count: 244), BluetoothUUID(MatterDevice.c2)!)
-        for _ in 0..<5000 { await world.peripherals[0].notify(value, from: uuid) }
+        /// Returns the number of bytes that wait for the server. The proxy has had its turn then.
+        func notify() async -> Int {
+            await world.peripherals[0].notify(value, from: uuid)
+            return await world.proxy.unsentCount
+        }
+        // As many as the system takes.
+        var (count, unsent) = (0, 0)
+        while count < 100_000, unsent < 64 * 1024 { (count, unsent) = (count + 1, await notify()) }
+        try #require(unsent >= 64 * 1024)
+        // More than 1024, which wait for the server, and are not sent to it.
+        for _ in 0..<1500 { unsent = await notify() }
+        #expect(unsent < 66 * 1024)
         await server.setReading(true)
+        try await server.until { $0.hasEnded || RawMatterServer.events("disconnected", $0).count == 1 }
+        #expect(!server.state.value.hasEnded)
+        #expect(RawMatterServer.notifications(number, server.state.value).count < count + 1500)
         #expect(try await server.command("stop_scan") == ["error": "not_scanning"])
-        #expect(world.servers.value.count == 1)
+        try await world.end()
+    }
+
+    @Test func `a list of more characteristics than an answer may have is refused`() async throws {
+        let world = try await MatterWorld()
+        let server = try await world.server()
+        _ = try await server.command("start_scan")
+        let uuids = (0xA000..<0xA12C as Range<UInt32>).map { BluetoothUUID($0) }
+        let service = ServiceDefinition(
+            MatterSession.service, characteristics: uuids.map { CharacteristicDefinition($0, .read, value: [1]) })
+        let large = MatterDevice("C0:00:00:00:00:09")
+        var definition = large.definition
+        definition.services = [service]
+        _ = await world.radio.add(definition)
+        _ = try await server.found(large.address)
+        let answer = try await server.command("connect", ["address": .string(large.address.rawValue)])
+        guard case .int(let number)? = answer["connection_handle"] else { Issue.record(); return }
+        let list: [String: JSON] = ["service_uuid": "fff6"]
+        let refusal = try await server.command("discover_characteristics", link(number, list))
+        #expect(refusal == ["error": "discovery_failed"])
+        // What it does not list can be used.
+        let first: [String: JSON] = ["characteristic_uuid": "a000"]
+        #expect(
+            try await server.command("read_characteristic", link(number, first))
+                == ["value": MatterFrame.base64([1])])
         try await world.end()
     }
 
@@ -200,21 +240,6 @@ struct MatterProxyTests {
         try await server.until { RawMatterServer.events("disconnected", $0).count == 1 }
         #expect(server.events("disconnected")[0]["connection_handle"] == 1)
         #expect(try await server.command("request_mtu", link(2)) == ["mtu": 247])
-        try await world.end()
-    }
-
-    @Test func `only devices that advertise Matter's service are found and reached`() async throws {
-        let world = try await MatterWorld()
-        let server = try await world.server()
-        _ = try await server.command("start_scan")
-        for device in world.devices { _ = try await server.found(device.address) }
-        let other = world.peripherals[2].id
-        // Another central of the same radio finds it meanwhile.
-        _ = try await world.central.first(matching: .id(other))
-        let answer = try await server.command("connect", ["address": .string(other.rawValue)])
-        #expect(answer == ["error": "device_not_found"])
-        let told = server.events("device_discovered").compactMap { $0["address"] }
-        #expect(Set(told.map(\.text)) == Set(world.devices.map { JSON.string($0.address.rawValue).text }))
         try await world.end()
     }
 
@@ -276,27 +301,6 @@ struct MatterProxyTests {
         try await world.end()
     }
 
-    @Test func `a scan is stopped and started in one message after the other`() async throws {
-        let world = try await MatterWorld()
-        let server = try await world.server()
-        func send(_ names: String...) async throws -> [[String: JSON]] {
-            let ids = names.map { server.begin($0) }
-            var answers: [[String: JSON]] = []
-            for id in ids { answers.append(try await server.answer(id)) }
-            return answers
-        }
-        #expect(try await send("start_scan") == [[:]])
-        #expect(try await send("stop_scan", "start_scan") == [[:], [:]])
-        let told = server.events("device_discovered").count
-        try await server.until { RawMatterServer.events("device_discovered", $0).count > told }
-        #expect(try await send("stop_scan", "start_scan", "stop_scan").last == [:])
-        #expect(try await send("stop_scan") == [["error": "not_scanning"]])
-        // It may have begun before it was stopped.
-        #expect(try await send("start_scan", "stop_scan").last == [:])
-        await until { await !world.central.isScanning }
-        try await world.end()
-    }
-
     @Test func `a binary message of another version is ignored`() async throws {
         let world = try await MatterWorld()
         let server = try await world.server()
@@ -304,54 +308,6 @@ struct MatterProxyTests {
         server.sendFrame(2, [9, 0, UInt8(number), 1])
         #expect(try await server.command("request_mtu", link(number)) == ["mtu": 247])
         try await world.end()
-    }
-
-    @Test func `without an adapter, a scan does not begin`() async throws {
-        let world = try await MatterWorld()
-        let server = try await world.server()
-        await world.radio.setPowered(false)
-        await until { await world.central.adapterState == .poweredOff }
-        #expect(try await server.command("start_scan") == ["error": "bluetooth_unavailable"])
-        await world.radio.setPowered(true)
-        await until { await world.central.adapterState == .poweredOn }
-        #expect(try await world.connect(server) == 1)
-        try await world.end()
-    }
-
-    @Test func `a device belongs to the server or to a client of the same radio`() async throws {
-        let clients = SharedValue<ProxyServer?>(nil)
-        let world = try await MatterWorld(clients: { central in
-            let server = ProxyServer(
-                central, .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: nil, connectionLimit: 2))
-            clients.change { $0 = server }
-            return server
-        })
-        let proxy = try #require(clients.value)
-        let client = try await RawClient(proxy)
-        let server = try await world.server()
-        let number = try await world.connect(server)
-        let device = try #require(DeviceAddress(world.devices[0].address)?.rawValue)
-        func connect() async throws -> ProxyMessage? {
-            client.send(.request(.connectWithoutCache, address: device, addressType: nil))
-            let answer = SharedValue<ProxyMessage?>(nil)
-            try await client.until { message in
-                guard case .connection(device, _, _, _) = message else { return false }
-                answer.change { $0 = message }
-                return true
-            }
-            return answer.value
-        }
-        guard case .connection(_, false, _, _)? = try await connect() else { Issue.record(); return }
-        #expect(try await server.command("request_mtu", link(number)) == ["mtu": 247])
-        _ = try await server.command("disconnect", link(number))
-        guard case .connection(_, true, _, _)? = try await connect() else { Issue.record(); return }
-        let refused = try await server.command("connect", ["address": .string(world.devices[0].address.rawValue)])
-        #expect(refused == ["error": "connection_failed"])
-        // The other device is free.
-        #expect(try await world.connect(server, device: 1) == 3)
-        client.close()
-        try await world.end()
-        await proxy.close()
     }
 }
 

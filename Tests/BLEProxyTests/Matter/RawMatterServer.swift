@@ -167,6 +167,8 @@ final class RawMatterServer: Sendable {
         return nil
     }
 
+    func hasAnswer(_ id: Int) -> Bool { Self.answer(id, state.value) != nil }
+
     func command(_ name: String, _ arguments: [String: JSON] = [:]) async throws -> [String: JSON] {
         try await answer(begin(name, arguments))
     }

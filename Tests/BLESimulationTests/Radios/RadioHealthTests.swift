@@ -56,6 +56,31 @@ import Testing
         Task(executorPreference: radio.taskExecutor) { for try await _ in central.discoveryEvents(staleAfter: nil) {} }
     }
 
+    @Test func `a radio that cannot be used says why, and so does a central without a radio`() async throws {
+        let radio = SimulatedRadio()
+        let central = try await Central(
+            radios: [.simulated(radio, adapter: "hci7"), .simulated(radio, adapter: "hci0")], configuration: .quiet())
+        var obstacles = await central.radios.map(\.obstacle)
+        #expect(obstacles.map(\.?.code) == [.adapterNotFound, nil])
+        #expect(obstacles[0]?.message == "there is no adapter hci7")
+        // One radio is enough.
+        #expect(await central.obstacle == nil)
+        await radio.setPowered(false)
+        await until { await central.adapterState == .poweredOff }
+        #expect(await central.obstacle?.code == .poweredOff)
+        await radio.stop()
+        await until { await central.adapterState == .resetting }
+        obstacles = await central.radios.map(\.obstacle)
+        #expect(obstacles.last??.code == .bluetoothLost)
+        #expect(await central.obstacle?.code == .bluetoothLost)
+        await radio.setPowered(true)
+        await radio.restart()
+        await until { await central.adapterState == .poweredOn }
+        #expect(await central.radios.last?.obstacle == nil)
+        #expect(await central.obstacle == nil)
+        await central.shutDown()
+    }
+
     @Test func `a radio that is silent while another hears has its scan restarted, and heals`() async throws {
         let (central, radio, clock, battery) = try await world()
         let told = await record(central)

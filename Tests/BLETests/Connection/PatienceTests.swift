@@ -311,14 +311,20 @@ import Testing
         let (clock, backend) = (ManualClock(), ScriptedBackend())
         await backend.script(
             .start, .fail(Bench.error(.bluetoothUnavailable)), .fail(Bench.error(.bluetoothUnavailable)),
-            .fail(Bench.error(.adapterNotFound)))
-        let starting = Task { try await Central(backend: backend, configuration: configuration(clock, waits: true)) }
+            .fail(BLEError(.adapterNotFound, "another reason")))
+        let reasons = SharedValue<[BLEError.Code]>([])
+        var configuration = configuration(clock, waits: true)
+        configuration.onWait = { error in reasons.change { $0.append(error.code) } }
+        let waiting = configuration
+        let starting = Task { try await Central(backend: backend, configuration: waiting) }
         for pause in [Duration.milliseconds(250), .milliseconds(500), .seconds(1)] {
             await clock.sleepers(1, for: pause)
             clock.advance(by: pause)
         }
         #expect(try await starting.value.adapterState == .poweredOn)
         #expect(await backend.count(.start) == 4)
+        // Each reason is told once.
+        #expect(reasons.value == [.bluetoothUnavailable, .adapterNotFound])
     }
 
     @Test func `it does not wait for what waiting does not mend, nor unasked`() async throws {

@@ -60,11 +60,15 @@ import BLEDefinitions
                 defer { page.cancel() }
                 let pairing: PairingBehavior =
                     server == nil ? .justWorks : WebPairing.behavior(mayPair: configuration.linkedPeripherals)
+                let notes = OutageNotes(output)
                 let result: Result<Void, any Error>
                 do {
                     result = .success(
                         try await gateway.run {
-                            try await options.makeCentral(pairing: pairing, waits: true, recorder: recorder)
+                            let central = try await options.makeCentral(
+                                pairing: pairing, waits: true, recorder: recorder, onWait: notes.waits)
+                            notes.isOver()
+                            return central
                         })
                 } catch {
                     result = .failure(error)

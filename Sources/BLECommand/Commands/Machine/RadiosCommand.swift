@@ -132,10 +132,12 @@ struct RadiosCommand: AsyncParsableCommand {
     }
 
     private static func show(_ radio: RadioStatus, _ width: Int, _ output: Output) throws {
-        let note = radio.scanObstacle?.message ?? (radio.isSilent ? "hears nothing" : "")
+        let obstacle = radio.obstacle ?? radio.scanObstacle
+        let note = obstacle?.message ?? (radio.isSilent ? "hears nothing" : "")
         try output.line(
             .object([
                 "kind": "radio", "radio": .string(radio.name), "state": .string(radio.state.rawValue),
+                "reason": .optional(radio.obstacle?.message),
                 "isScanning": .bool(radio.isScanning),
                 "scanObstacle": .optional(radio.scanObstacle?.message), "isSilent": .bool(radio.isSilent),
                 "ageSeconds": seconds(radio.age), "freeSlots": .optional(radio.freeSlots) { .int($0) },

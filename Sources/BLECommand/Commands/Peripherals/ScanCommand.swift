@@ -143,6 +143,8 @@ struct ScanCommand: AsyncParsableCommand {
         try output.line(
             .object([
                 "event": .string(event), "id": .string(discovery.id.rawValue),
+                // What is lost, no radio hears.
+                "radio": .optional(event == "lost" ? nil : discovery.radio),
                 "address": .string(discovery.id.rawValue),
                 "identity": .optional(discovery.identity) { .string($0) },
                 "name": .optional(advertisement.localName) { .string($0) },

@@ -161,10 +161,16 @@ import BLE
                     of: UInt16.self, bufferingPolicy: .bufferingOldest(1))
                 try await Self.untilFirstEnd { group in
                     group.addTask {
-                        try await proxy.run(host: host, port: port) { port in
-                            // If the output is closed, the next event ends the command.
-                            try? Self.showListening(host, port, name, address, isEncrypted: key != nil, output)
-                            listening.yield(port)
+                        do {
+                            try await proxy.run(host: host, port: port) { port in
+                                // If the output is closed, the next event ends the command.
+                                try? Self.showListening(host, port, name, address, isEncrypted: key != nil, output)
+                                listening.yield(port)
+                            }
+                        } catch {
+                            // Ends the events, too.
+                            await proxy.close()
+                            throw error
                         }
                     }
                     if isAnnounced {
@@ -175,9 +181,7 @@ import BLE
                             for await port in ports { await announcement.run(host: host, port: port) }
                         }
                     }
-                    group.addTask {
-                        for try await event in events { try Self.show(event, output) }
-                    }
+                    group.addTask { try await Self.showAll(events) { try Self.show($0, output) } }
                     if let server {
                         await Self.addMatter(server, links, proxy, central, options, output, to: &group)
                     }
@@ -185,16 +189,23 @@ import BLE
             }
         }
 
-        /// Runs tasks until the first of them ends, or the task is cancelled.
+        /// Runs tasks until the first of them ends, or the task is cancelled. Throws the first error of any, since the
+        /// events of what fails may end before it does.
         private static func untilFirstEnd(
             _ add: (inout ThrowingTaskGroup<Void, any Error>) async -> Void
         ) async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 await add(&group)
-                defer { group.cancelAll() }
-                try await group.next()
+                var failure: (any Error)?
+                while let result = await group.nextResult() {
+                    group.cancelAll()
+                    guard case .failure(let error) = result, failure == nil else { continue }
+                    let isCancellation = error is CancellationError || (error as? BLEError)?.isCancellation == true
+                    if !isCancellation { failure = error }
+                }
                 // The end of a proxy is that of its task, and no success.
                 try Task.checkCancellation()
+                if let failure { throw failure }
             }
         }
 
@@ -211,9 +222,15 @@ import BLE
             let events = await proxy.events()
             output.note("dials the Matter server \(server)\(clients == nil ? "; Ctrl-C ends" : "")")
             group.addTask { try await proxy.run() }
-            group.addTask {
-                for try await event in events { try Self.show(event, of: server, output) }
-            }
+            group.addTask { try await Self.showAll(events) { try Self.show($0, of: server, output) } }
+        }
+
+        /// Shows what happens to a proxy until its end, of which a cancelled task is told, too.
+        private static func showAll<Event: Sendable>(
+            _ events: BoundedStream<Event>, _ show: @escaping @Sendable (Event) throws -> Void
+        ) async throws {
+            // The proxy, which is cancelled as well, ends the events.
+            try await Task { for try await event in events { try show(event) } }.value
         }
 
         /// Returns the address by which clients know the proxy: the one given, or kept, or else that of the first
@@ -283,16 +300,23 @@ import BLE
         private static func show(
             _ event: MatterProxyEvent, of server: MatterServerAddress, _ output: Output
         ) throws {
+            func seconds(_ duration: Duration) -> Double { duration / .seconds(1) }
             func line(_ event: String, _ text: String, _ keys: [String: JSON] = [:]) throws {
                 let common: [String: JSON] = ["event": .string(event), "server": .string("\(server)")]
                 try output.line(.object(common.merging(keys) { $1 }), text)
             }
             switch event {
             case .serverConnected: try line("serverConnected", "connected to the Matter server \(server)")
-            case .serverLost(let reason):
+            case .serverNotReached(let reason, let pause):
                 try line(
-                    "serverLost", "no connection to the Matter server \(server): \(reason.harmless)",
-                    ["reason": .string(reason)])
+                    "serverNotReached",
+                    "the Matter server \(server) is not reached: \(reason.harmless); trying again in \(pause)",
+                    ["reason": .string(reason), "retryAfter": .double(seconds(pause))])
+            case .serverLost(let reason, let pause):
+                let next = pause.map { "; trying again in \($0)" } ?? ""
+                try line(
+                    "serverLost", "lost the Matter server \(server): \(reason.harmless)\(next)",
+                    ["reason": .string(reason), "retryAfter": .optional(pause) { .double(seconds($0)) }])
             case .linkConnected(let id):
                 try line("connected", "connected \(id) for the Matter server", ["id": .string("\(id)")])
             case .linkDisconnected(let id):

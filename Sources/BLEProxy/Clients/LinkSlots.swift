@@ -24,6 +24,8 @@ struct LinkSlots {
     /// The number of links of each client that has asked.
     private var counts: [Int: Int] = [:]
     private var lastLink = 0
+    /// The numbers of the links that are ending, as far as that was told.
+    private var ending: Set<Int> = []
 
     /// - Parameter limit: the maximum number of links.
     init(limit: Int, isShared: Bool) { (self.limit, self.isShared) = (max(0, limit), isShared) }
@@ -62,10 +64,19 @@ struct LinkSlots {
         return hold
     }
 
+    /// Records that the link of a hold is ending.
+    mutating func willRelease(_ address: UInt64, _ hold: ProxyHold) {
+        if holds[address] == hold { ending.insert(hold.link) }
+    }
+
+    /// Whether the link of a hold is ending.
+    func isEnding(_ hold: ProxyHold) -> Bool { ending.contains(hold.link) }
+
     /// Frees a peripheral whose link has ended. Returns false if another hold has followed.
     mutating func release(_ address: UInt64, _ hold: ProxyHold) -> Bool {
         guard holds[address] == hold else { return false }
         holds[address] = nil
+        ending.remove(hold.link)
         if let count = counts[hold.client] { counts[hold.client] = count - 1 }
         forgetIdleMatter()
         return true

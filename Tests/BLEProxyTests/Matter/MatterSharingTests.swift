@@ -1,0 +1,88 @@
+import BLE
+import BLEDefinitions
+import BLEESPHome
+import BLESimulation
+import BLETestSupport
+import BLETesting
+import Testing
+
+@testable import BLEProxy
+
+/// A Matter server and clients of the same radio.
+@Suite(.hangLimit)
+struct MatterSharingTests {
+    private func link(_ number: Int, _ more: [String: JSON] = [:]) -> [String: JSON] {
+        more.merging(["connection_handle": .int(number)]) { $1 }
+    }
+
+    @Test func `a device belongs to the server or to a client of the same radio`() async throws {
+        let clients = SharedValue<ProxyServer?>(nil)
+        let world = try await MatterWorld(clients: { central in
+            let server = ProxyServer(
+                central, .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: nil, connectionLimit: 2))
+            clients.change { $0 = server }
+            return server
+        })
+        let proxy = try #require(clients.value)
+        let client = try await RawClient(proxy)
+        let server = try await world.server()
+        let number = try await world.connect(server)
+        let device = try #require(DeviceAddress(world.devices[0].address)?.rawValue)
+        func connect() async throws -> ProxyMessage? {
+            client.send(.request(.connectWithoutCache, address: device, addressType: nil))
+            let answer = SharedValue<ProxyMessage?>(nil)
+            try await client.until { message in
+                guard case .connection(device, _, _, _) = message else { return false }
+                answer.change { $0 = message }
+                return true
+            }
+            return answer.value
+        }
+        guard case .connection(_, false, _, _)? = try await connect() else { Issue.record(); return }
+        #expect(try await server.command("request_mtu", link(number)) == ["mtu": 247])
+        _ = try await server.command("disconnect", link(number))
+        guard case .connection(_, true, _, _)? = try await connect() else { Issue.record(); return }
+        let refused = try await server.command("connect", ["address": .string(world.devices[0].address.rawValue)])
+        #expect(refused == ["error": "connection_failed"])
+        // The other device is free.
+        #expect(try await world.connect(server, device: 1) == 3)
+        client.close()
+        try await world.end()
+        await proxy.close()
+    }
+
+    @Test func `a client that asks for a device whose link is ending for the server gets it then`() async throws {
+        let clients = SharedValue<ProxyServer?>(nil)
+        let world = try await MatterWorld(clients: { central in
+            let server = ProxyServer(central, .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: nil))
+            clients.change { $0 = server }
+            return server
+        })
+        let proxy = try #require(clients.value)
+        let client = try await RawClient(proxy)
+        let server = try await world.server()
+        let number = try await world.connect(server)
+        let device = try #require(DeviceAddress(world.devices[0].address)?.rawValue)
+        let held = await world.peripherals[0].hold(.disconnect)
+        let end = server.begin("disconnect", link(number))
+        await until { await proxy.isEnding(device) }
+        client.send(.request(.connectWithoutCache, address: device, addressType: nil))
+        await until { await proxy.isAwaited(device) }
+        await held.release()
+        #expect(try await server.answer(end) == [:])
+        let earlier = try await client.until { message in
+            if case .connection(device, true, _, _) = message { true } else { false }
+        }
+        let refusals = earlier.count { if case .connection = $0 { true } else { false } }
+        #expect(refusals == 0)
+        client.close()
+        try await world.end()
+        await proxy.close()
+    }
+}
+
+extension ProxyServer {
+    fileprivate func isEnding(_ address: UInt64) -> Bool { slots.hold(of: address).map(slots.isEnding) ?? false }
+
+    fileprivate func isAwaited(_ address: UInt64) -> Bool { clients.values.contains { $0.awaited.contains(address) } }
+}
