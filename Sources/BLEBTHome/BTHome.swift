@@ -79,7 +79,7 @@ extension BTHome: AdvertisementDecodable, AdvertisementEncodable {
     /// and an unknown command is omitted, so that the rest of the report counts. Throws `unsupportedVersion`,
     /// `invalidLength` if the data or an object is truncated, `invalidValue` for an unknown flag, and `invalidText`.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> BTHome? {
-        guard let data = advertisement.serviceData[service] else { return nil }
+        guard let data = advertisement.data(ofService: service) else { return nil }
         guard let information = data.first else { throw error(.invalidLength(0)) }
         guard information >> 5 == Information.version else { throw error(.unsupportedVersion(Int(information >> 5))) }
         var rest = data.dropFirst()

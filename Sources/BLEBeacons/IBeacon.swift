@@ -28,7 +28,7 @@ extension IBeacon: AdvertisementDecodable, AdvertisementEncodable {
     /// Decodes the beacon in Apple's manufacturer data. Returns nil if its type is not 02. Throws `invalidLength`
     /// unless the data has 23 bytes and the matching length byte.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> IBeacon? {
-        guard let data = advertisement.manufacturerData[company], data.first == type else { return nil }
+        guard let data = advertisement.data(ofCompany: company), data.first == type else { return nil }
         guard data.count == Int(length) + 2, data[1] == length else {
             throw AdvertisementFormatError("iBeacon", .invalidLength(data.count))
         }

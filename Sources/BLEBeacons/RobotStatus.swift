@@ -31,7 +31,7 @@ extension RobotStatus: AdvertisementDecodable {
     ///
     /// Data of any other length is decoded as the form of 2 bytes.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> RobotStatus? {
-        guard let data = advertisement.serviceData[service], data.count >= 2 else { return nil }
+        guard let data = advertisement.data(ofService: service), data.count >= 2 else { return nil }
         switch data.count {
         case 5:
             return RobotStatus(

@@ -12,9 +12,9 @@ extension Advertisement {
                 if isComplete || !isNameComplete { localName = name }
                 isNameComplete = isNameComplete || isComplete
             case .txPower(let power): txPower = power
-            case .serviceUUIDs(let uuids, _, _): serviceUUIDs.formUnion(uuids)
-            case .serviceData(let uuid, let bytes, _): serviceData[uuid] = bytes
-            case .manufacturerData(let company, let bytes): manufacturerData[company] = bytes
+            case .serviceUUIDs(let uuids, _, _): services.formUnion(uuids)
+            case .serviceData(let uuid, let bytes, _): dataOfServices.set(uuid, bytes)
+            case .manufacturerData(let company, let bytes): companyData.set(company, bytes)
             case .appearance(let value): appearance = value
             case .flags(let value): flags = value
             case .solicitedServiceUUIDs, .advertisingInterval: adopt(element)

@@ -2,31 +2,43 @@ internal import Waiting
 
 /// The data that a peripheral advertises, combined from all packets received so far.
 public struct Advertisement: Hashable, Sendable {
-    /// Everything but the signal strength, which a peripheral sends again and again.
+    /// Everything but the signal strength, which a peripheral sends again and again. Compact, because a program may
+    /// know thousands of peripherals.
     private struct Content: Hashable, Sendable {
         var localName: String?
+        var services = UUIDList()
+        var companyData = DataTable<UInt16>()
+        /// Nil if it is empty.
+        var serviceData: Boxed<DataTable<BluetoothUUID>>?
+        /// Nil if there is nothing of it.
+        var rare: Boxed<Rare>?
+        var structures: [AdvertisingStructure] = []
         var txPower: Int?
-        var serviceUUIDs: Set<BluetoothUUID>
-        var manufacturerData: [UInt16: [UInt8]]
-        var serviceData: [BluetoothUUID: [UInt8]]
-        var appearance: Appearance?
-        var deviceClass: UInt32?
-        var addressType: AddressType?
-        var isConnectable: Bool?
         var flags: AdvertisingFlags?
-        var solicitedServiceUUIDs: Set<BluetoothUUID>
+        var addressType: AddressType?
+        var appearance: Appearance?
+        var isConnectable: Bool?
+    }
+
+    /// What few peripherals advertise, or few systems report.
+    private struct Rare: Hashable, Sendable {
+        var solicitedServiceUUIDs: Set<BluetoothUUID> = []
         var advertisingInterval: Duration?
-        var structures: [AdvertisingStructure]
+        var deviceClass: UInt32?
     }
 
     /// In a box, because an advertisement is copied at each step on its way to a reader: a copy counts one reference
     /// instead of six.
     private var content: Boxed<Content>
+    /// The signal strength, with 127 for none.
+    private var strength: Int8
 
     /// Received signal strength in dBm, −127 to 20. Nil if the peripheral is only cached, or if the controller reported
-    /// 127, which means that the strength is not available.
+    /// 127, which means that the strength is not available (Core Specification 5.4, volume 4, part E, section
+    /// 7.7.65.2). A strength that does not fit in its byte, as a recording may contain, is limited to that.
     public var rssi: Int? {
-        didSet { rssi = Self.known(rssi) }
+        get { strength == .max ? nil : Int(strength) }
+        set { strength = newValue.map { Int8(clamping: $0) } ?? .max }
     }
     /// The number of the radio that has received it, among those of a central. Two advertisements that differ in that
     /// alone are equal.
@@ -58,19 +70,38 @@ public struct Advertisement: Hashable, Sendable {
     }
     /// Advertised service UUIDs. BlueZ adds the services that were discovered on earlier connections.
     public var serviceUUIDs: Set<BluetoothUUID> {
-        get { content.value.serviceUUIDs }
-        _modify { yield &content.value.serviceUUIDs }
+        get { services.set }
+        set { services = UUIDList(newValue) }
     }
     /// Manufacturer specific data by company identifier, without the identifier's two bytes.
     public var manufacturerData: [UInt16: [UInt8]] {
-        get { content.value.manufacturerData }
-        _modify { yield &content.value.manufacturerData }
+        get { companyData.dictionary }
+        set { companyData = DataTable(newValue) }
     }
     /// Service data by service UUID.
     public var serviceData: [BluetoothUUID: [UInt8]] {
-        get { content.value.serviceData }
-        _modify { yield &content.value.serviceData }
+        get { dataOfServices.dictionary }
+        set { dataOfServices = DataTable(newValue) }
     }
+    /// The advertised service UUIDs as they are kept.
+    package var services: UUIDList {
+        get { content.value.services }
+        _modify { yield &content.value.services }
+    }
+    /// The manufacturer data as it is kept.
+    package var companyData: DataTable<UInt16> {
+        get { content.value.companyData }
+        _modify { yield &content.value.companyData }
+    }
+    /// The service data as it is kept.
+    package var dataOfServices: DataTable<BluetoothUUID> {
+        get { content.value.serviceData?.value ?? DataTable() }
+        set { content.value.serviceData = newValue.isEmpty ? nil : Boxed(newValue) }
+    }
+    /// Returns the manufacturer data of a company.
+    package func data(ofCompany company: UInt16) -> [UInt8]? { content.value.companyData[company] }
+    /// Returns the data of a service.
+    package func data(ofService service: BluetoothUUID) -> [UInt8]? { content.value.serviceData?.value[service] }
     /// The external appearance, such as that of a heart rate belt.
     public var appearance: Appearance? {
         get { content.value.appearance }
@@ -78,8 +109,8 @@ public struct Advertisement: Hashable, Sendable {
     }
     /// The class of device (Assigned Numbers, section 2.8), 24 bits. Only a Classic device has one.
     public var deviceClass: UInt32? {
-        get { content.value.deviceClass }
-        _modify { yield &content.value.deviceClass }
+        get { content.value.rare?.value.deviceClass }
+        set { changeRare(unless: newValue == nil) { $0.deviceClass = newValue } }
     }
     /// The kind of address that the device uses.
     public var addressType: AddressType? {
@@ -98,13 +129,13 @@ public struct Advertisement: Hashable, Sendable {
     }
     /// The solicited services: the services that the device looks for on a central.
     public var solicitedServiceUUIDs: Set<BluetoothUUID> {
-        get { content.value.solicitedServiceUUIDs }
-        _modify { yield &content.value.solicitedServiceUUIDs }
+        get { content.value.rare?.value.solicitedServiceUUIDs ?? [] }
+        set { changeRare(unless: newValue.isEmpty) { $0.solicitedServiceUUIDs = newValue } }
     }
     /// The advertising interval that the device states, a multiple of 625 µs.
     public var advertisingInterval: Duration? {
-        get { content.value.advertisingInterval }
-        _modify { yield &content.value.advertisingInterval }
+        get { content.value.rare?.value.advertisingInterval }
+        set { changeRare(unless: newValue == nil) { $0.advertisingInterval = newValue } }
     }
     /// AD structures as received, as far as the system reports them.
     ///
@@ -123,20 +154,27 @@ public struct Advertisement: Hashable, Sendable {
         isConnectable: Bool? = nil, flags: AdvertisingFlags? = nil, solicitedServiceUUIDs: Set<BluetoothUUID> = [],
         advertisingInterval: Duration? = nil, structures: [AdvertisingStructure] = []
     ) {
-        self.rssi = Self.known(rssi)
+        strength = .max
         content = Boxed(
             Content(
-                localName: localName, txPower: txPower, serviceUUIDs: serviceUUIDs, manufacturerData: manufacturerData,
-                serviceData: serviceData, appearance: appearance, deviceClass: deviceClass, addressType: addressType,
-                isConnectable: isConnectable, flags: flags, solicitedServiceUUIDs: solicitedServiceUUIDs,
-                advertisingInterval: advertisingInterval, structures: structures))
+                localName: localName, services: UUIDList(serviceUUIDs), companyData: DataTable(manufacturerData),
+                structures: structures, txPower: txPower, flags: flags, addressType: addressType,
+                appearance: appearance, isConnectable: isConnectable))
+        self.rssi = rssi
+        if !serviceData.isEmpty { self.serviceData = serviceData }
+        if deviceClass != nil { self.deviceClass = deviceClass }
+        if !solicitedServiceUUIDs.isEmpty { self.solicitedServiceUUIDs = solicitedServiceUUIDs }
+        if advertisingInterval != nil { self.advertisingInterval = advertisingInterval }
     }
 
-    /// Returns nil for 127, which means that no strength is available (Core Specification 5.4, volume 4, part E,
-    /// section 7.7.65.2). A strength that does not fit in its byte, as a recording may contain, is limited to that.
-    private static func known(_ rssi: Int?) -> Int? {
-        let limited = rssi.map { Int(Int8(clamping: $0)) }
-        return limited == 127 ? nil : limited
+    /// Changes the rare content, and forgets it if nothing of it is left.
+    private mutating func changeRare(unless isNothing: Bool, _ change: (inout Rare) -> Void) {
+        if content.value.rare == nil {
+            guard !isNothing else { return }
+            content.value.rare = Boxed(Rare())
+        }
+        change(&content.value.rare!.value)
+        if content.value.rare?.value == Rare() { content.value.rare = nil }
     }
 }
 
@@ -161,7 +199,14 @@ public enum Transport: String, Hashable, Codable, Sendable, CaseIterable {
 extension Advertisement: CustomReflectable {
     /// Its properties, which are also what `print` and `dump` show.
     public var customMirror: Mirror {
-        let others = Mirror(reflecting: content.value).children
-        return Mirror(self, children: [(label: "rssi", value: rssi as Any)] + others, displayStyle: .struct)
+        let children: [(String, Any)] = [
+            ("rssi", rssi as Any), ("localName", localName as Any), ("txPower", txPower as Any),
+            ("serviceUUIDs", serviceUUIDs), ("manufacturerData", manufacturerData), ("serviceData", serviceData),
+            ("appearance", appearance as Any), ("deviceClass", deviceClass as Any),
+            ("addressType", addressType as Any), ("isConnectable", isConnectable as Any), ("flags", flags as Any),
+            ("solicitedServiceUUIDs", solicitedServiceUUIDs), ("advertisingInterval", advertisingInterval as Any),
+            ("structures", structures),
+        ]
+        return Mirror(self, children: children.map { (label: $0, value: $1) }, displayStyle: .struct)
     }
 }

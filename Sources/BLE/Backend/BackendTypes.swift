@@ -1,5 +1,5 @@
 /// A snapshot of a peripheral that a backend knows.
-public struct KnownPeripheral: Hashable, Codable, Sendable {
+public struct KnownPeripheral: Hashable, Sendable {
     /// Its identity.
     public let id: Peripheral.ID
     /// Its advertising data, current or remembered.
@@ -7,7 +7,8 @@ public struct KnownPeripheral: Hashable, Codable, Sendable {
     /// Whether this machine has a link to it, including links made by other programs.
     public let isConnected: Bool
     /// The services that it is known to have: those it advertised and those discovered on a link.
-    public let services: Set<BluetoothUUID>
+    public var services: Set<BluetoothUUID> { list.set }
+    private let list: UUIDList
 
     /// Creates a known peripheral. Its services default to those it advertises.
     public init(
@@ -16,7 +17,33 @@ public struct KnownPeripheral: Hashable, Codable, Sendable {
         self.id = id
         self.advertisement = advertisement
         self.isConnected = isConnected
-        self.services = services ?? advertisement.serviceUUIDs
+        list = services.map { UUIDList($0) } ?? advertisement.services
+    }
+}
+
+/// Stored and sent as an object with the names of the properties.
+extension KnownPeripheral: Codable {
+    private enum CodingKeys: CodingKey {
+        case id, advertisement, isConnected, services
+    }
+
+    /// Reads a known peripheral.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(Peripheral.ID.self, forKey: .id),
+            advertisement: try container.decode(Advertisement.self, forKey: .advertisement),
+            isConnected: try container.decode(Bool.self, forKey: .isConnected),
+            services: try container.decode(Set<BluetoothUUID>.self, forKey: .services))
+    }
+
+    /// Writes the known peripheral.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(advertisement, forKey: .advertisement)
+        try container.encode(isConnected, forKey: .isConnected)
+        try container.encode(services, forKey: .services)
     }
 }
 

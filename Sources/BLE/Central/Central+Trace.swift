@@ -20,20 +20,23 @@ extension Central {
         return try await logger.traced(name, metadata, elapsed: elapsed, body)
     }
 
-    /// Returns a delivery that logs each value first. If nothing is traced, returns it unchanged.
-    nonisolated func traced<Result>(
-        valuesOf attribute: AttributeID, _ deliver: @escaping @Sendable ([UInt8]) -> Result
-    ) -> @Sendable ([UInt8]) -> Result {
-        guard isTracing else { return deliver }
-        let logger = configuration.logger
-        return { value in
+    /// Returns what logs the values of an attribute. Nil if nothing is traced: a delivery that has nothing to log has
+    /// one reference, to its readers.
+    nonisolated func valueTrace(of attribute: AttributeID) -> ValueTrace? {
+        isTracing ? ValueTrace(attribute: attribute, logger: configuration.logger) : nil
+    }
+
+    struct ValueTrace: Sendable {
+        fileprivate let attribute: AttributeID
+        fileprivate let logger: Logger
+
+        func log(_ value: [UInt8]) {
             logger.trace(
                 "value received",
                 metadata: [
                     "peripheral": "\(attribute.peripheral)", "handle": "\(attribute.handle)",
                     "value": "\(Hex.string(value))",
                 ])
-            return deliver(value)
         }
     }
 

@@ -38,8 +38,8 @@ public struct AddressResolver<Device: Sendable>: Sendable {
     /// Returns the device with an address. Nil if it is that of none of the devices, if it is not resolvable, and
     /// for an id that is not an address.
     public mutating func device(at id: DeviceID) -> Device? {
-        // The digits 4 to 7 have the two highest bits 01.
-        guard !devices.isEmpty, let digit = id.rawValue.utf8.first, 0x34...0x37 ~= digit else { return nil }
+        // The two highest bits are 01.
+        guard !devices.isEmpty, let address = id.address, address >> 46 == 1 else { return nil }
         return position(id).map { devices[$0].device }
     }
 

@@ -92,10 +92,17 @@ extension Central {
             guard let start = await self?.claimStart(subscription, of: attribute.peripheral) else { return }
             do throws(BLEError) {
                 if start.usesSocket, try await self?.acquire(start, backend) == true { return }
-                try await backend.startNotifications(
-                    of: start.attribute,
-                    deliver: self?.traced(valuesOf: start.attribute) { start.fanout.deliver($0) }
-                        ?? { start.fanout.deliver($0) })
+                let deliver: @Sendable ([UInt8]) -> Void
+                let fanout = start.fanout
+                if let trace = self?.valueTrace(of: start.attribute) {
+                    deliver = { value in
+                        trace.log(value)
+                        fanout.deliver(value)
+                    }
+                } else {
+                    deliver = { fanout.deliver($0) }
+                }
+                try await backend.startNotifications(of: start.attribute, deliver: deliver)
             } catch {
                 await self?.startFailed(subscription, at: start.attribute)
                 throw error
@@ -114,8 +121,11 @@ extension Central {
         _ start: SubscriptionMachine.Start, _ backend: any CentralBackend
     ) async throws(BLEError) -> Bool {
         do throws(BLEError) {
-            try await backend.acquireNotifications(
-                of: start.attribute, deliver: traced(valuesOf: start.attribute) { start.fanout.offer($0) })
+            let (fanout, trace) = (start.fanout, valueTrace(of: start.attribute))
+            try await backend.acquireNotifications(of: start.attribute) { value in
+                trace?.log(value)
+                return fanout.offer(value)
+            }
             return true
         } catch {
             guard error.isRefusedSocket else { throw error }

@@ -158,10 +158,11 @@ extension DiscoveryCriteria.Condition {
         case .id(let ids): id.map(ids.contains) ?? false
         case .otherID(let ids): id.map { !ids.contains($0) } ?? false
         case .identity(let names): identity.map(names.contains) ?? false
-        case .anyService(let services): !services.isDisjoint(with: advertisement.serviceUUIDs)
-        case .serviceData(let service, let pattern): advertisement.serviceData[service].map(pattern.matches) ?? false
+        case .anyService(let services): !advertisement.services.isDisjoint(with: services)
+        case .serviceData(let service, let pattern):
+            advertisement.data(ofService: service).map(pattern.matches) ?? false
         case .manufacturer(let company, let pattern):
-            advertisement.manufacturerData[company].map(pattern.matches) ?? false
+            advertisement.data(ofCompany: company).map(pattern.matches) ?? false
         case .name(let name): advertisement.localName == name
         case .namePart(let part): advertisement.localName?.contains(text: part) ?? false
         case .rssi(let window): advertisement.rssi.map(window.contains) ?? false

@@ -37,7 +37,7 @@ extension Eddystone: AdvertisementDecodable, AdvertisementEncodable {
     /// identity may be missing), `unsupportedVersion` for unknown frame types and telemetry versions, and
     /// `invalidValue` for a power outside of −100 to 20 dBm, reserved bytes that are not 0, and reserved characters.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> Eddystone? {
-        guard let data = advertisement.serviceData[service] else { return nil }
+        guard let data = advertisement.data(ofService: service) else { return nil }
         guard let type = data.first else { throw error(.invalidLength(0)) }
         guard !FindHubBeacon.frameTypes.contains(type) else { return nil }
         var reader = BigEndianReader(data.dropFirst())

@@ -96,7 +96,7 @@ extension RuuviTag: AdvertisementDecodable, AdvertisementEncodable {
     /// `unsupportedVersion` for data formats other than 3 and 5, `invalidLength` unless format 3 has 14 bytes and
     /// format 5 has 24, and `invalidValue` for numbers that are not valid in format 3.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> RuuviTag? {
-        guard let data = advertisement.manufacturerData[company] else { return nil }
+        guard let data = advertisement.data(ofCompany: company) else { return nil }
         guard let version = data.first else { throw error(.invalidLength(0)) }
         guard let format = DataFormat(rawValue: version) else { throw error(.unsupportedVersion(Int(version))) }
         guard data.count == (format == .rawV1 ? 14 : 24) else { throw error(.invalidLength(data.count)) }

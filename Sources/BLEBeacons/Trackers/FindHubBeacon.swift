@@ -38,7 +38,8 @@ extension FindHubBeacon: AdvertisementDecodable, AdvertisementEncodable {
     ///
     /// Throws `invalidLength` unless the identifier has 20 or 32 bytes, with at most one byte after it.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> FindHubBeacon? {
-        guard let data = advertisement.serviceData[Eddystone.service], let type = data.first, frameTypes.contains(type)
+        guard let data = advertisement.data(ofService: Eddystone.service), let type = data.first,
+            frameTypes.contains(type)
         else { return nil }
         guard let length = lengths.first(where: { (1...2).contains(data.count - $0) }) else {
             throw error(.invalidLength(data.count))

@@ -35,7 +35,7 @@ extension LocationTracker: AdvertisementDecodable, AdvertisementEncodable {
     /// Decodes service data of FCB2. Returns nil if there is none. Throws `invalidLength` for less than 2 bytes. The
     /// reserved bits are ignored.
     public static func decode(_ advertisement: Advertisement) throws(AdvertisementFormatError) -> LocationTracker? {
-        guard let data = advertisement.serviceData[service] else { return nil }
+        guard let data = advertisement.data(ofService: service) else { return nil }
         guard data.count >= 2 else { throw AdvertisementFormatError(format.name, .invalidLength(data.count)) }
         return LocationTracker(
             networkID: data[0], isNearOwner: data[1] & nearOwner != 0, payload: Array(data.dropFirst(2)))

@@ -80,7 +80,7 @@ extension BlueZCentral {
         of characteristic: AttributeID, deliver: @escaping @Sendable ([UInt8]) -> Void
     ) async throws(BLEError) {
         let path = try path(characteristic)
-        setDelivery(deliver, at: path)
+        setDelivery(Deliveries.Delivery(deliver), at: path)
         uses.begin(characteristic, path)
         do throws(BLEError) {
             try await persisting(at: path) { () throws(BLEError) in

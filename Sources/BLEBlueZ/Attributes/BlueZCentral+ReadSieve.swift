@@ -9,8 +9,8 @@ extension BlueZCentral {
     }
 
     /// Returns a delivery for the values that arrive while reads are pending.
-    private func sieve(_ path: String) -> Deliveries.Deliver {
-        { [weak self] value in self?.enter { $0.arrived(value, path) } }
+    private func sieve(_ path: String) -> Deliveries.Delivery {
+        Deliveries.Delivery { [weak self] value in self?.enter { $0.arrived(value, path) } }
     }
 
     private func arrived(_ value: [UInt8], _ path: String) {
@@ -35,24 +35,24 @@ extension BlueZCentral {
     /// Ends a read that was not sent.
     func withdrawRead(_ path: String) { ended(path, reads.withdraw(path)) }
 
-    private func ended(_ path: String, _ end: (notification: ReadTable.Notification?, deliver: Deliveries.Deliver?)) {
+    private func ended(_ path: String, _ end: (notification: ReadTable.Notification?, deliver: Deliveries.Delivery?)) {
         let (notification, deliver) = end
         if let deliver, delivery(at: path) != nil { setHostDelivery(deliver, at: path) }
         notification?.send()
     }
 
     /// Sets the delivery of notifications of the characteristic at a path; nil for none.
-    func setDelivery(_ deliver: Deliveries.Deliver?, at path: String) {
+    func setDelivery(_ deliver: Deliveries.Delivery?, at path: String) {
         guard reads.isReading(path) else { return setHostDelivery(deliver, at: path) }
         reads.setDelivery(deliver, path)
         setHostDelivery(deliver == nil ? nil : sieve(path), at: path)
     }
 
-    private func delivery(at path: String) -> Deliveries.Deliver? {
+    private func delivery(at path: String) -> Deliveries.Delivery? {
         stack.enter { stack in stack.withDeliveries { $0[path] } }
     }
 
-    private func setHostDelivery(_ deliver: Deliveries.Deliver?, at path: String) {
+    private func setHostDelivery(_ deliver: Deliveries.Delivery?, at path: String) {
         stack.enter { stack in stack.withDeliveries { $0[path] = deliver } }
     }
 }

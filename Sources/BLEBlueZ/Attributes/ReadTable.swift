@@ -6,7 +6,7 @@
 struct PendingReads {
     var count = 0
     /// Receives the notifications; nil while they are off.
-    var deliver: (@Sendable ([UInt8]) -> Void)?
+    var deliver: Deliveries.Delivery?
     /// The last value, which may be that of a read, and its number.
     var held: (value: [UInt8], number: Int)?
     /// Whether a check of the held value is in progress.
@@ -35,7 +35,7 @@ struct PendingReads {
 
 /// The pending reads of all characteristics, by path.
 struct ReadTable {
-    typealias Deliver = Deliveries.Deliver
+    typealias Deliver = Deliveries.Delivery
 
     /// A value that turned out to be a notification, and its receiver.
     struct Notification {

@@ -1,11 +1,13 @@
 internal import BLE
+internal import Waiting
 
 extension ObjectTree {
     /// A `Device1` of bluetoothd, as last reported.
     struct DeviceObject: Equatable {
         /// The address with which the device was first received.
         let id: Peripheral.ID
-        var address = ""
+        /// The address that it has now. Nil until it is reported.
+        private(set) var identity: DeviceID?
         var adapter = ""
         var advertisement = Advertisement()
         /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
@@ -20,7 +22,12 @@ extension ObjectTree {
         var isTrusted = false
         var isBlocked = false
         /// Why the link is about to end, if bluetoothd has reported it.
-        var linkEnd: LinkEnd?
+        var linkEnd: Boxed<LinkEnd>?
+
+        init(id: Peripheral.ID) { self.id = id }
+
+        /// The address that it has now. Empty until it is reported.
+        var address: String { identity?.rawValue ?? "" }
     }
 
     /// What distinguishes a link from earlier and later ones of the same device.
@@ -53,10 +60,9 @@ extension ObjectTree.DeviceObject {
         let (wasConnected, wereResolved, wasPaired) = (isConnected, areServicesResolved, isPaired)
         // Compared with the new one, unless the message itself shows that an advertisement was received.
         let former = properties.isAdvertisement ? nil : advertisement
-        if properties.address.map({ $0 != address }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
+        if properties.address.map({ $0 != identity }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
             update.formerIdentity = (address, adapter)
-            // Shares the string of the id, which is the same for most devices.
-            address = properties.address.map { $0 == id.rawValue ? id.rawValue : $0 } ?? address
+            identity = properties.address ?? identity
             adapter = properties.adapter ?? adapter
         }
         updateAdvertisement(properties)
@@ -77,7 +83,7 @@ extension ObjectTree.DeviceObject {
         update.hasPaired = !wasPaired && isPaired
         update.hasDisconnected = wasConnected && !isConnected
         if !isConnected, let end = linkEnd {
-            if wasConnected { update.linkEnd = end }
+            if wasConnected { update.linkEnd = end.value }
             linkEnd = nil
         }
         return update
@@ -94,9 +100,9 @@ extension ObjectTree.DeviceObject {
             isHeard = true
         }
         if let value = properties.txPower { advertisement.txPower = value }
-        if let value = properties.uuids { advertisement.serviceUUIDs = value }
-        if let value = properties.manufacturerData { advertisement.manufacturerData = value }
-        if let value = properties.serviceData { advertisement.serviceData = value }
+        if let value = properties.uuids { advertisement.services = value }
+        if let value = properties.manufacturerData { advertisement.companyData = value }
+        if let value = properties.serviceData { advertisement.dataOfServices = value }
         if let value = properties.appearance { advertisement.appearance = Appearance(rawValue: value) }
         if let value = properties.deviceClass { advertisement.deviceClass = value }
         if let value = properties.addressType { advertisement.addressType = value }

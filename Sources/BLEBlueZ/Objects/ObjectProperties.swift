@@ -30,14 +30,14 @@ struct AdapterProperties: Equatable {
 
 /// The properties of a device in a message. Missing properties are nil.
 struct DeviceProperties: Equatable {
-    var address: String?
+    var address: DeviceID?
     var adapter: String?
     var name: String?
     var rssi: Int?
     var txPower: Int?
-    var uuids: Set<BluetoothUUID>?
-    var manufacturerData: [UInt16: [UInt8]]?
-    var serviceData: [BluetoothUUID: [UInt8]]?
+    var uuids: UUIDList?
+    var manufacturerData: DataTable<UInt16>?
+    var serviceData: DataTable<BluetoothUUID>?
     var appearance: UInt16?
     var deviceClass: UInt32?
     var addressType: AddressType?
@@ -78,13 +78,13 @@ struct DeviceProperties: Equatable {
         case "AdvertisingData":
             structures = try Self.structures(&value)
             isAdvertisement = true
-        case "Address": address = try value.string()
+        case "Address": address = DeviceID(addressUTF8: try value.text().utf8)
         case "Adapter": adapter = try value.objectPath()
         case "Name": name = try value.string()
         case "UUIDs":
-            var found: Set<BluetoothUUID> = []
-            try value.forEachText { text in if let uuid = BluetoothUUID(utf8: text.utf8) { found.insert(uuid) } }
-            uuids = found
+            var found: [BluetoothUUID] = []
+            try value.forEachText { text in if let uuid = BluetoothUUID(utf8: text.utf8) { found.append(uuid) } }
+            uuids = UUIDList(found)
         case "Appearance": appearance = try value.uint16()
         case "Class": deviceClass = try value.uint32()
         case "AddressType": addressType = AddressType(rawValue: try value.string())
@@ -107,14 +107,14 @@ struct DeviceProperties: Equatable {
     }
 
     /// Reads an `a{qv}` with values of type `ay`.
-    private static func manufacturerData(_ value: inout MessageReader) throws(DBusError) -> [UInt16: [UInt8]] {
-        var data: [UInt16: [UInt8]] = [:]
+    private static func manufacturerData(_ value: inout MessageReader) throws(DBusError) -> DataTable<UInt16> {
+        var data = DataTable<UInt16>()
         var entries = try value.array()
         while !entries.isAtEnd {
             var entry = try entries.entry()
             let company = try entry.uint16()
             var bytes = try entry.variant()
-            data[company] = try bytes.bytes()
+            data.set(company, try bytes.bytes())
         }
         return data
     }
@@ -133,10 +133,10 @@ struct DeviceProperties: Equatable {
     }
 
     /// Reads an `a{sv}` with values of type `ay`.
-    private static func serviceData(_ value: inout MessageReader) throws(DBusError) -> [BluetoothUUID: [UInt8]] {
-        var data: [BluetoothUUID: [UInt8]] = [:]
+    private static func serviceData(_ value: inout MessageReader) throws(DBusError) -> DataTable<BluetoothUUID> {
+        var data = DataTable<BluetoothUUID>()
         try value.forEachProperty { (name, bytes) throws(DBusError) in
-            if let uuid = BluetoothUUID(utf8: name.utf8) { data[uuid] = try bytes.bytes() }
+            if let uuid = BluetoothUUID(utf8: name.utf8) { data.set(uuid, try bytes.bytes()) }
         }
         return data
     }

@@ -7,7 +7,7 @@ internal import Waiting
 /// Unknown objects and unknown properties are normal, and are ignored.
 struct ObjectTree: Sendable {
     private(set) var adapters: [String: AdapterObject] = [:]
-    private(set) var devices: [String: Boxed<DeviceObject>] = [:]
+    private(set) var devices = DeviceTable()
     /// The attributes, by the path of their device and then by their own path.
     private var attributes: [String: [String: AttributeObject]] = [:]
     /// The uses of characteristics by all clients of bluetoothd, with the same keys. Does not contain unused
@@ -43,18 +43,18 @@ struct ObjectTree: Sendable {
 
     /// Records why the link of a device is about to end. Does nothing without a link.
     mutating func noteLinkEnd(_ path: String, _ end: LinkEnd) {
-        if devices[path]?.isConnected == true { devices[path]?.value.linkEnd = end }
+        devices.change(path) { device in if device.isConnected { device.linkEnd = Boxed(end) } }
     }
 
     /// Updates the properties of an object. Does nothing if the object is unknown or was removed.
     mutating func update(_ path: String, _ properties: InterfaceProperties) -> [Change] {
-        let isKnown =
-            switch properties {
-            case .adapter: adapters[path] != nil
-            case .device: devices[path] != nil
-            case .attribute: hasAttribute(path)
-            }
-        return isKnown ? add(path, properties) : []
+        switch properties {
+        case .adapter: return adapters[path] != nil ? add(path, properties) : []
+        case .device(let properties):
+            guard let update = devices.change(path, { $0.update(properties) }) else { return [] }
+            return changes(path, update)
+        case .attribute: return hasAttribute(path) ? add(path, properties) : []
+        }
     }
 
     /// Adds an interface of an object, or updates its properties.
@@ -72,7 +72,7 @@ struct ObjectTree: Sendable {
             if let value = properties.version { adapter.version = value }
             return adapters.updateValue(adapter, forKey: path) == adapter ? [] : [.adapter(path)]
         case .device(let properties):
-            return update(path, properties)
+            return changes(path, devices.update(path) { $0.update(properties) })
         case .attribute(let kind, let properties):
             guard let device = Self.device(ofAttribute: path) else { return [] }
             for (use, isOn) in properties.uses { self.use(path, use, isOn) }
@@ -86,14 +86,12 @@ struct ObjectTree: Sendable {
         }
     }
 
-    private mutating func update(_ path: String, _ properties: DeviceProperties) -> [Change] {
-        // Changed in place: an advertisement is too large to be copied for each change of the signal strength.
-        let update = devices[path, default: Boxed(DeviceObject(id: Peripheral.ID(devicePath: path)))].value
-            .update(properties)
+    /// Returns the changes of a device that was updated.
+    private mutating func changes(_ path: String, _ update: DeviceUpdate) -> [Change] {
         if let former = update.formerIdentity, let device = devices[path] {
             forgetIdentity(path, address: former.address, adapter: former.adapter)
-            let isUsual = device.address == device.id.rawValue && path.utf8.starts(with: device.adapter.utf8)
-            if !device.address.isEmpty, !isUsual {
+            let isUsual = device.identity == device.id && path.utf8.starts(with: device.adapter.utf8)
+            if !isUsual, !device.address.isEmpty {
                 paths[Identity(adapter: device.adapter, address: device.address)] = path
             }
         }
@@ -117,7 +115,7 @@ struct ObjectTree: Sendable {
                 guard adapters.removeValue(forKey: path) != nil else { continue }
                 // bluetoothd removes the devices first. If it has not, they are removed here: they must not outlast the
                 // adapter, since their changes are ignored once another adapter is in use.
-                for device in devices.keys.filter({ $0.hasPrefix(path + "/") }) {
+                for device in devices.paths(where: { _ in true }) where device.hasPrefix(path + "/") {
                     (attributes[device], uses[device]) = (nil, nil)
                     changes += removeDevice(device)
                 }
@@ -136,14 +134,15 @@ struct ObjectTree: Sendable {
     }
 
     private mutating func removeDevice(_ path: String) -> [Change] {
-        guard let device = devices.removeValue(forKey: path) else { return [] }
+        guard let device = devices.remove(path) else { return [] }
         forgetIdentity(path, address: device.address, adapter: device.adapter)
         // bluetoothd may remove a device without having signaled the end of its link.
-        let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd)] : []
+        let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd?.value)] : []
         return end + [.device(path), .removed(path, address: device.address)]
     }
 
     private mutating func forgetIdentity(_ path: String, address: String, adapter: String) {
+        guard !paths.isEmpty else { return }
         let identity = Identity(adapter: adapter, address: address)
         if paths[identity] == path { paths[identity] = nil }
     }
@@ -175,17 +174,22 @@ struct ObjectTree: Sendable {
     /// Returns the path of the device with an address on an adapter. The address may also be the one with which the
     /// device was first received.
     func device(address: String, adapter: String) -> String? {
+        device(DeviceID(address: address), adapter: adapter)
+    }
+
+    /// Returns the same for an id.
+    func device(_ id: DeviceID, adapter: String) -> String? {
         // BlueZ builds the path from the address when it creates the object. The address may change later, when pairing
         // has revealed the identity address behind a private one.
-        let usual = "\(adapter)/dev_\(String(address.map { $0 == ":" ? "_" : $0 }))"
-        if devices[usual]?.address.isEmpty == false { return usual }
-        return paths[Identity(adapter: adapter, address: address)]
+        if let usual = devices.path(of: id, adapter: adapter) { return usual }
+        return paths.isEmpty ? nil : paths[Identity(adapter: adapter, address: id.rawValue)]
     }
 
     /// Returns all devices on an adapter, including cached ones.
     func peripherals(onAdapter adapter: String) -> [KnownPeripheral] {
-        devices.values.lazy.filter { $0.adapter == adapter }.map { device in
-            KnownPeripheral(id: device.id, advertisement: device.advertisement, isConnected: device.isConnected)
+        devices.compactMap { device in
+            guard device.adapter == adapter else { return nil }
+            return KnownPeripheral(id: device.id, advertisement: device.advertisement, isConnected: device.isConnected)
         }
     }
 

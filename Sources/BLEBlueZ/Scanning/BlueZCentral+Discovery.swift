@@ -33,7 +33,7 @@ extension BlueZCentral {
         guard discovery.started(in: epoch) else { throw .lost("the adapter disappeared while the scan was starting") }
         await passive.stop()
         // Devices that another client's scan has found are in range too, and are not announced as new.
-        for path in objects.devices.keys { heard(path) }
+        for path in objects.devices.paths(where: \.isHeard) { heard(path) }
     }
 
     /// Whether received advertisements are reported.

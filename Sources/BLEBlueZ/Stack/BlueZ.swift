@@ -69,19 +69,14 @@ extension Peripheral.ID {
     /// The path contains the address with which the device was first received. BlueZ keeps it when pairing reveals the
     /// identity address behind a private one, which changes the property `Address`.
     init(devicePath path: String) {
+        if let path = DevicePath(path) {
+            self = path.id
+            return
+        }
         let start =
             path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.utf8.startIndex
         let name = path.utf8[start...].dropFirst("dev_".utf8.count)
-        var isAddress = name.count == 17
-        let text = String(unsafeUninitializedCapacity: name.count) { space in
-            for (index, character) in name.enumerated() {
-                space[index] = character == UInt8(ascii: "_") ? UInt8(ascii: ":") : character
-                isAddress = isAddress && (character == UInt8(ascii: "_")) == (index % 3 == 2)
-                isAddress = isAddress && !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= character)
-            }
-            return name.count
-        }
-        // The address in the path of a device needs no normalization.
-        if isAddress { self.init(address: text) } else { self.init(rawValue: text) }
+        let text = name.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: ":") : $0 }
+        self.init(rawValue: String(decoding: text, as: UTF8.self))
     }
 }

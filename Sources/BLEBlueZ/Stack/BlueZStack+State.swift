@@ -25,7 +25,7 @@ extension BlueZStack {
 
     /// Returns the path of a device on the adapter in use; nil if bluetoothd does not know it.
     func path(of peripheral: Peripheral.ID) -> String? {
-        tree.device(address: peripheral.rawValue, adapter: choice.path)
+        tree.device(peripheral, adapter: choice.path)
     }
 
     /// Returns the id of a device on the adapter in use.
@@ -36,7 +36,7 @@ extension BlueZStack {
 
     /// The paths of the devices on the adapter in use that have a link.
     var connectedDevices: [String] {
-        tree.devices.compactMap { $0.value.isConnected && choice.includes($0.key) ? $0.key : nil }
+        tree.devices.paths(where: \.isConnected).filter(choice.includes)
     }
 
     /// Returns the id and the advertisement of a device on the adapter in use, if an advertisement was received.

@@ -274,7 +274,7 @@ package actor BlueZStack {
     // MARK: Values
 
     /// Returns the receiver of the values of the characteristic at a path.
-    func delivery(_ path: MessageString) -> (@Sendable ([UInt8]) -> Void)? { deliveries.find(path) }
+    func delivery(_ path: MessageString) -> Deliveries.Delivery? { deliveries.find(path) }
 
     /// Lets signals wait to be handled together, unless more than the advertisements of this role's scan is awaited.
     func setTolerance(_ tolerance: Duration, of role: Int?) {

@@ -107,14 +107,14 @@ extension Advertisement {
     fileprivate mutating func merge(_ later: Advertisement) {
         localName = later.localName ?? localName
         txPower = later.txPower ?? txPower
-        if !later.serviceUUIDs.isEmpty {
-            serviceUUIDs.formUnion(later.serviceUUIDs)
-            if serviceUUIDs.count > Self.maximumServices { serviceUUIDs = later.serviceUUIDs }
+        if !later.services.isEmpty {
+            services.formUnion(later.services)
+            if services.count > Self.maximumServices { services = later.services }
         }
-        if !later.manufacturerData.isEmpty { manufacturerData = later.manufacturerData }
-        if !later.serviceData.isEmpty {
-            serviceData.merge(later.serviceData) { $1 }
-            if serviceData.count > Self.maximumServiceData { serviceData = later.serviceData }
+        if !later.companyData.isEmpty { companyData = later.companyData }
+        if !later.dataOfServices.isEmpty {
+            dataOfServices.merge(later.dataOfServices)
+            if dataOfServices.count > Self.maximumServiceData { dataOfServices = later.dataOfServices }
         }
         appearance = later.appearance ?? appearance
         flags = later.flags ?? flags

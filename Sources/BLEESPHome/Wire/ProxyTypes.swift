@@ -62,24 +62,14 @@ package struct DeviceAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil if the id is not an address.
     package init?(_ id: DeviceID) {
-        guard id.isAddress else { return nil }
-        rawValue = id.rawValue.split(separator: ":").reduce(0) { $0 << 8 | (UInt64($1, radix: 16) ?? 0) }
+        guard let address = id.address else { return nil }
+        rawValue = address
     }
 
-    package var id: DeviceID { DeviceID(address: description) }
+    package var id: DeviceID { DeviceID(address: rawValue) }
 
     /// The address in the usual notation.
-    package var description: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(17)
-        for octet in (0..<6).reversed() {
-            let byte = Int(rawValue >> (8 * UInt64(octet)) & 0xFF)
-            text += [digits[byte >> 4], digits[byte & 0xF]]
-            if octet > 0 { text.append(UInt8(ascii: ":")) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    package var description: String { id.rawValue }
 }
 
 /// An advertisement as received: the advertising data, followed by that of the scan response.

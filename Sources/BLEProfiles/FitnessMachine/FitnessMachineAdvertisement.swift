@@ -48,7 +48,7 @@ extension FitnessMachineAdvertisement: AdvertisementDecodable, AdvertisementEnco
     public static func decode(
         _ advertisement: Advertisement
     ) throws(AdvertisementFormatError) -> FitnessMachineAdvertisement? {
-        guard let data = advertisement.serviceData[.fitnessMachine] else { return nil }
+        guard let data = advertisement.data(ofService: .fitnessMachine) else { return nil }
         guard data.count == 3 else { throw AdvertisementFormatError("fitness machine", .invalidLength(data.count)) }
         return FitnessMachineAdvertisement(
             isAvailable: data[0] & 0x01 != 0, kinds: Kinds(rawValue: UInt16(data[1]) | UInt16(data[2]) << 8))

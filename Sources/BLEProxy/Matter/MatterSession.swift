@@ -241,7 +241,7 @@ struct MatterSession {
 
     /// Records an advertisement. Returns what the server is told, if it is told.
     mutating func discovered(_ id: Peripheral.ID, _ advertisement: Advertisement) -> MatterFrame? {
-        guard scan == .running, id.isAddress, advertisement.serviceData[Self.service] != nil else { return nil }
+        guard scan == .running, id.isAddress, advertisement.data(ofService: Self.service) != nil else { return nil }
         var comparable = advertisement
         comparable.rssi = nil
         if let device = devices[id] {

@@ -56,10 +56,10 @@ extension Advertisement {
         all.localName = response.localName ?? localName
         all.txPower = txPower ?? response.txPower
         all.appearance = appearance ?? response.appearance
-        all.serviceUUIDs.formUnion(response.serviceUUIDs)
+        all.services.formUnion(response.services)
         all.solicitedServiceUUIDs.formUnion(response.solicitedServiceUUIDs)
-        all.serviceData.merge(response.serviceData) { $1 }
-        all.manufacturerData.merge(response.manufacturerData) { $1 }
+        all.dataOfServices.merge(response.dataOfServices)
+        all.companyData.merge(response.companyData)
         all.structures += response.structures
         return all
     }

@@ -106,7 +106,7 @@ extension SimulatedRadio {
             var advertisement = content(of: device, on: port.adapter, isActive: !filter.isPassive)
             // A change copies the content.
             if name != device.id, advertisement.addressType != .random { advertisement.addressType = .random }
-            guard filter.services.isEmpty || !filter.services.isDisjoint(with: advertisement.serviceUUIDs),
+            guard filter.services.isEmpty || !advertisement.services.isDisjoint(with: filter.services),
                 filter.minimumRSSI.map({ (advertisement.rssi ?? -127) >= $0 }) ?? true
             else { continue }
             port.learn(name, of: device)

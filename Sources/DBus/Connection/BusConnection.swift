@@ -215,7 +215,10 @@ final class BusConnection: @unchecked Sendable {
     private func read() {
         let (before, isBehind) = (receivedCount, receive())
         // Descriptors belong to messages that are here at least in part.
-        if deliver(), buffer.isEmpty, let unclaimed = descriptors.popFirst() { discard(unclaimed) }
+        if deliver(), buffer.isEmpty {
+            buffer.shrink()
+            if let unclaimed = descriptors.popFirst() { discard(unclaimed) }
+        }
         guard let wait = pace.hasRead(receivedCount - before, isBehind: isBehind, at: .now), calls.isEmpty else {
             return
         }

@@ -10,7 +10,7 @@
 package struct MessageString {
     let characters: UnsafeRawBufferPointer
 
-    init(_ characters: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)) {
+    package init(_ characters: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)) {
         self.characters = characters
     }
 

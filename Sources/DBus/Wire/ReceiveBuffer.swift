@@ -37,6 +37,17 @@ struct ReceiveBuffer: ~Copyable {
         return UnsafeMutableRawBufferPointer(rebasing: storage[end...])
     }
 
+    /// The number of bytes that it takes.
+    var size: Int { storage.count }
+
+    /// Gives back the room of a long message, such as a snapshot of all objects, if the buffer is empty. The next
+    /// message may come after hours. Invalidates the messages taken out before.
+    mutating func shrink() {
+        guard isEmpty, storage.count > Self.capacity else { return }
+        // The former one frees its storage.
+        self = ReceiveBuffer()
+    }
+
     /// Records that `count` bytes were put into ``space()``.
     mutating func received(_ count: Int) {
         end += count

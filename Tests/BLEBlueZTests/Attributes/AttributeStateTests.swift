@@ -53,7 +53,7 @@ import Testing
 
     @Test func `notifications come to the reads while there are any, and then to their reader`() {
         var reads = ReadTable()
-        let deliver: ReadTable.Deliver = { _ in }
+        let deliver = ReadTable.Deliver { _ in }
         #expect(reads.begin(path, deliver) == true)
         #expect(reads.begin(path, deliver) == false)
         #expect(reads.arrived([1], path).needsCheck == true)
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a held value that no answer follows is let go, once`() throws {
         var reads = ReadTable()
-        _ = reads.begin(path) { _ in }
+        _ = reads.begin(path, ReadTable.Deliver { _ in })
         _ = reads.arrived([1], path)
         let check = reads.nextCheck(path)
         let number = try #require(check)
@@ -85,7 +85,7 @@ import Testing
 
     @Test func `a held value is not delivered after notifications were switched off`() {
         var reads = ReadTable()
-        _ = reads.begin(path) { _ in }
+        _ = reads.begin(path, ReadTable.Deliver { _ in })
         _ = reads.arrived([1], path)
         reads.setDelivery(nil, path)
         let end = reads.end(path, nil, offset: 0)
@@ -95,15 +95,15 @@ import Testing
 
     @Test func `a read that was not sent leaves the held value to the one that was`() {
         var reads = ReadTable()
-        _ = reads.begin(path) { _ in }
-        _ = reads.begin(path) { _ in }
+        _ = reads.begin(path, ReadTable.Deliver { _ in })
+        _ = reads.begin(path, ReadTable.Deliver { _ in })
         _ = reads.arrived([7], path)
         let withdrawn = reads.withdraw(path)
         #expect(withdrawn.notification == nil && withdrawn.deliver == nil)
         let end = reads.end(path, [7], offset: 0)
         #expect(end.notification == nil && end.deliver != nil)
         // A value that arrives while only an unsent read is pending is a notification.
-        _ = reads.begin(path) { _ in }
+        _ = reads.begin(path, ReadTable.Deliver { _ in })
         _ = reads.arrived([8], path)
         let last = reads.withdraw(path)
         #expect(last.notification?.value == [8] && last.deliver != nil)

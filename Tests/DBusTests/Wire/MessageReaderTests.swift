@@ -126,6 +126,22 @@ struct MessageReaderTests {
         #expect(try read(received) == [.int16(-2), .string("yes")])
     }
 
+    @Test func `the room of a long message is given back`() throws {
+        var buffer = ReceiveBuffer()
+        let size = buffer.size
+        let text = DBusValue.string(String(repeating: "a", count: 1_000_000))
+        buffer.fill(try message([text]) + message([.int16(1)]))
+        #expect(buffer.size > 1_000_000)
+        #expect(try read(#require(try buffer.nextMessage())) == [text])
+        // What follows is still in the buffer.
+        buffer.shrink()
+        #expect(try read(#require(try buffer.nextMessage())) == [.int16(1)])
+        buffer.shrink()
+        #expect(buffer.size == size)
+        buffer.fill(try message([.int16(2)]))
+        #expect(try read(#require(try buffer.nextMessage())) == [.int16(2)])
+    }
+
     @Test func `messages arrive in any pieces`() throws {
         var random = SeededGenerator(seed: 7)
         var sent: [[DBusValue]] = []

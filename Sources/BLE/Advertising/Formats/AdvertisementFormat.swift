@@ -21,8 +21,8 @@ public struct AdvertisementFormat: Sendable {
         /// Returns this data of an advertisement. Nil if it has no data of this company or service.
         public func data(in advertisement: Advertisement) -> [UInt8]? {
             switch self {
-            case .company(let company): advertisement.manufacturerData[company]
-            case .service(let service): advertisement.serviceData[service]
+            case .company(let company): advertisement.data(ofCompany: company)
+            case .service(let service): advertisement.data(ofService: service)
             }
         }
     }

@@ -33,7 +33,7 @@ struct DeviceReport: Sendable {
         after last: DeviceReport? = nil
     ) {
         if entry.bthomeKey != nil, let last, last.peripheral == peripheral, let data = last.data,
-            data == advertisement.serviceData[Self.service]
+            data == advertisement.data(ofService: Self.service)
         {
             self = last
             isReceived = advertisement.rssi != nil
@@ -62,7 +62,7 @@ struct DeviceReport: Sendable {
     private static let service = BluetoothUUID(0xFCD2)
 
     private mutating func addBTHome(_ advertisement: Advertisement, _ peripheral: Peripheral.ID, _ key: [UInt8]?) {
-        guard let data = advertisement.serviceData[Self.service],
+        guard let data = advertisement.data(ofService: Self.service),
             let report = try? BTHome.decode(advertisement), let objects = Self.objects(of: report, peripheral, key)
         else { return }
         fields += objects.compactMap(\.reading)

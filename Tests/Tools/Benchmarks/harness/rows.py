@@ -612,6 +612,7 @@ ROWS = (
             Aim("scope", 1.5, "libdbus"),
             Aim("scope", 0.5, "bleak"),
             Aim("scope", 512, number="memory"),
+            Aim("scope", 0.3, "bleak", number="memory"),
         ),
         text="""
             Each program runs twice, with {all_size} devices and with none, and the figures are the differences. The
