@@ -6,21 +6,29 @@ extension Advertisement {
     public init(_ data: AdvertisingData) throws(AdvertisingDataError) {
         self.init(structures: data.structures)
         var isNameComplete = false
+        // Collected first: a proxy may send a packet of hundreds of structures.
+        var rare = Collected()
+        var uuidsOfServices: [BluetoothUUID] = []
+        var (tableOfServices, tableOfCompanies) = (DataTable<BluetoothUUID>(), DataTable<UInt16>())
         for element in try data.elements() {
             switch element {
             case .localName(let name, let isComplete):
                 if isComplete || !isNameComplete { localName = name }
                 isNameComplete = isNameComplete || isComplete
             case .txPower(let power): txPower = power
-            case .serviceUUIDs(let uuids, _, _): services.formUnion(uuids)
-            case .serviceData(let uuid, let bytes, _): dataOfServices.set(uuid, bytes)
-            case .manufacturerData(let company, let bytes): companyData.set(company, bytes)
+            case .serviceUUIDs(let uuids, _, _): uuidsOfServices += uuids
+            case .serviceData(let uuid, let bytes, _): tableOfServices.set(uuid, bytes)
+            case .manufacturerData(let company, let bytes): tableOfCompanies.set(company, bytes)
             case .appearance(let value): appearance = value
             case .flags(let value): flags = value
-            case .solicitedServiceUUIDs, .advertisingInterval: adopt(element)
+            case .solicitedServiceUUIDs, .advertisingInterval: rare.add(element)
             case .raw: break
             }
         }
+        if !uuidsOfServices.isEmpty { services = UUIDList(uuidsOfServices) }
+        if !tableOfServices.isEmpty { dataOfServices = tableOfServices }
+        if !tableOfCompanies.isEmpty { companyData = tableOfCompanies }
+        adopt(rare)
     }
 
     /// Stores the received AD structures, and decodes the elements that no other property of bluetoothd reports.
@@ -28,19 +36,30 @@ extension Advertisement {
     /// These are the solicited services and the advertising interval. A malformed structure is kept, but not decoded.
     package mutating func adopt(_ structures: [AdvertisingStructure]) {
         self.structures = structures
-        solicitedServiceUUIDs = []
-        advertisingInterval = nil
+        var rare = Collected()
         for structure in structures {
-            if let element = try? AdvertisingElement(structure) { adopt(element) }
+            if let element = try? AdvertisingElement(structure) { rare.add(element) }
+        }
+        adopt(rare)
+    }
+
+    /// The elements that are rare.
+    private struct Collected {
+        private(set) var solicitedServiceUUIDs: Set<BluetoothUUID> = []
+        private(set) var advertisingInterval: Duration?
+
+        mutating func add(_ element: AdvertisingElement) {
+            switch element {
+            case .solicitedServiceUUIDs(let uuids, _): solicitedServiceUUIDs.formUnion(uuids)
+            case .advertisingInterval(let units): advertisingInterval = .microseconds(625 * Int64(units))
+            default: break
+            }
         }
     }
 
-    private mutating func adopt(_ element: AdvertisingElement) {
-        switch element {
-        case .solicitedServiceUUIDs(let uuids, _): solicitedServiceUUIDs.formUnion(uuids)
-        case .advertisingInterval(let units): advertisingInterval = .microseconds(625 * Int64(units))
-        default: break
-        }
+    private mutating func adopt(_ rare: Collected) {
+        solicitedServiceUUIDs = rare.solicitedServiceUUIDs
+        advertisingInterval = rare.advertisingInterval
     }
 
     /// Encodes the advertisement as AD structures.

@@ -96,7 +96,13 @@ public struct Advertisement: Hashable, Sendable {
     /// The service data as it is kept.
     package var dataOfServices: DataTable<BluetoothUUID> {
         get { content.value.serviceData?.value ?? DataTable() }
-        set { content.value.serviceData = newValue.isEmpty ? nil : Boxed(newValue) }
+        _modify {
+            // Moved out, so that it is changed in place.
+            var data = content.value.serviceData?.value ?? DataTable()
+            content.value.serviceData = nil
+            defer { content.value.serviceData = data.isEmpty ? nil : Boxed(data) }
+            yield &data
+        }
     }
     /// Returns the manufacturer data of a company.
     package func data(ofCompany company: UInt16) -> [UInt8]? { content.value.companyData[company] }

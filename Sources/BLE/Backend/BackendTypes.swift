@@ -21,6 +21,17 @@ public struct KnownPeripheral: Hashable, Sendable {
     }
 }
 
+/// Shown with its properties.
+extension KnownPeripheral: CustomReflectable {
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "id": id, "advertisement": advertisement, "isConnected": isConnected, "services": services,
+            ])
+    }
+}
+
 /// Stored and sent as an object with the names of the properties.
 extension KnownPeripheral: Codable {
     private enum CodingKeys: CodingKey {

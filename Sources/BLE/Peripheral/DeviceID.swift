@@ -63,6 +63,9 @@ public struct DeviceID: RawRepresentable, Hashable, Codable, Sendable {
         left.octets == right.octets && left.text == right.text
     }
 
+    /// Whether the texts differ.
+    public static func != (left: DeviceID, right: DeviceID) -> Bool { !(left == right) }
+
     /// Hashes the text.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(octets)
@@ -145,6 +148,11 @@ extension DeviceID: ExpressibleByStringLiteral, CustomStringConvertible {
 
     /// The text.
     public var description: String { rawValue }
+}
+
+extension DeviceID: CustomReflectable {
+    /// The text.
+    public var customMirror: Mirror { Mirror(self, children: ["rawValue": rawValue]) }
 }
 
 extension Peripheral {

@@ -95,7 +95,7 @@ extension Central {
             guard criteria.matches(advertisement, from: known.id, identity: identity) else { return nil }
             return Discovery(peripheral: peripheral(known.id), advertisement: advertisement, identity: identity)
         }
-        .sorted { $0.peripheral.id.rawValue < $1.peripheral.id.rawValue }
+        .sorted { $0.peripheral.id < $1.peripheral.id }
     }
 }
 

@@ -136,7 +136,7 @@ struct SimulatedDevices {
     private var ids: [Peripheral.ID: Peripheral.ID] = [:]
 
     /// In order of their ids.
-    var all: [SimulatedDevice] { devices.values.sorted { $0.id.rawValue < $1.id.rawValue } }
+    var all: [SimulatedDevice] { devices.values.sorted { $0.id < $1.id } }
 
     /// The peripheral with that id or private address.
     subscript(name: Peripheral.ID) -> SimulatedDevice? { devices[name] ?? ids[name].flatMap { devices[$0] } }

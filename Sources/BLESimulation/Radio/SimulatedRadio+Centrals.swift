@@ -100,7 +100,7 @@ extension SimulatedRadio {
                     id: id, advertisement: advertisement, isConnected: isLinked(device, as: id, port),
                     services: device.services(besides: advertisement.serviceUUIDs))
             }
-        }.sorted { $0.id.rawValue < $1.id.rawValue }
+        }.sorted { $0.id < $1.id }
     }
 
     func setFilter(_ filter: DiscoveryFilter?, _ port: Int) throws(BLEError) {

@@ -59,7 +59,8 @@ struct ReceiveBuffer: ~Copyable {
         return try IncomingMessage.length(UnsafeRawBufferPointer(rebasing: storage[start..<end]))
     }
 
-    /// Takes out the next message if it is complete. It is valid until ``space()`` is called.
+    /// Takes out the next message if it is complete. It is valid until ``space()`` or ``shrink()`` is
+    /// called.
     ///
     /// Throws if the bytes are not a message; nothing after them can be read.
     mutating func nextMessage() throws(DBusError) -> IncomingMessage? {

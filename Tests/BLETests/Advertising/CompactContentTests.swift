@@ -5,7 +5,12 @@ import Testing
 
 /// The lists and tables of an advertisement behave as a set and a dictionary do.
 @Suite struct CompactContentTests {
-    private static let uuids = (0..<6).map { BluetoothUUID(UInt32($0)) }
+    /// Three with a 16-bit form, one with a 32-bit form, and three without either, of which one nearly has one.
+    private static let uuids =
+        [0, 1, 0x180F, 0x8000_0001].map { BluetoothUUID(UInt32($0)) } + [
+            BluetoothUUID(high: 1, low: 2), BluetoothUUID(high: 2, low: 1),
+            BluetoothUUID(high: 0x180F << 32 | 0x1001, low: 0x8000_0080_5F9B_34FB),
+        ]
 
     @Test(arguments: 0..<200) func `a list of UUIDs is a set`(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -23,6 +28,38 @@ import Testing
         list.formUnion(other)
         same.formUnion(UUIDList(other))
         #expect(list.set == Set(one).union(other) && same == list)
+    }
+
+    @Test func `a UUID in its long form is the same element`() {
+        let long = BluetoothUUID(high: 0x180F << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB)
+        #expect(UUIDList([long, .battery]).count == 1 && UUIDList([long]) == [.battery])
+    }
+
+    @Test func `a packet of hundreds of structures is decoded`() throws {
+        let uuids = (0..<400).map { BluetoothUUID(UInt32(0xFF00 - $0)) }
+        let packet = AdvertisingData(
+            structures: uuids.map { uuid in
+                let number = uuid.short32!
+                return AdvertisingStructure(type: 0x16, bytes: [UInt8(number & 0xFF), UInt8(number >> 8), 7])
+            })
+        let advertisement = try Advertisement(packet)
+        #expect(advertisement.serviceData.count == 400 && advertisement.serviceData[uuids[399]] == [7])
+    }
+
+    @Test func `service data is changed one by one`() {
+        var advertisement = Advertisement(serviceData: [.battery: [1]])
+        let copy = advertisement
+        advertisement.dataOfServices.set(.heartRate, [2])
+        advertisement.dataOfServices.set(.battery, [3])
+        #expect(advertisement.serviceData == [.battery: [3], .heartRate: [2]])
+        #expect(copy.serviceData == [.battery: [1]])
+    }
+
+    @Test func `a known peripheral is shown with its properties`() {
+        let known = KnownPeripheral(
+            id: "F0:F1:F2:F3:F4:F5", advertisement: Advertisement(serviceUUIDs: [.heartRate]), isConnected: true)
+        #expect(Mirror(reflecting: known).children.map(\.label) == ["id", "advertisement", "isConnected", "services"])
+        #expect(Mirror(reflecting: known.id).children.map { "\($0.value)" } == ["F0:F1:F2:F3:F4:F5"])
     }
 
     @Test(arguments: 0..<200) func `a table of data is a dictionary`(_ seed: UInt64) {

@@ -1,4 +1,4 @@
-/// A set of UUIDs in sorted arrays without spare room.
+/// A set of UUIDs in sorted arrays.
 ///
 /// A device has few services, and thousands of devices are remembered: a `Set` of two UUIDs takes three times the
 /// memory, and has to hash both to compare them with others.
@@ -10,7 +10,10 @@ package struct UUIDList: Hashable, Sendable {
     package init() {}
 
     /// Creates a list of UUIDs in any order.
-    package init(_ uuids: some Sequence<BluetoothUUID>) {
+    package init(_ uuids: some Collection<BluetoothUUID>) {
+        let count = uuids.count { $0.short32 != nil }
+        short.reserveCapacity(count)
+        long.reserveCapacity(uuids.count - count)
         for uuid in uuids {
             if let number = uuid.short32 { short.append(number) } else { long.append(uuid) }
         }
@@ -23,6 +26,7 @@ package struct UUIDList: Hashable, Sendable {
         let isArranged = zip(elements, elements.dropFirst()).allSatisfy { $0 < $1 }
         guard !isArranged else { return }
         var arranged: [Element] = []
+        arranged.reserveCapacity(elements.count)
         for element in elements.sorted() where element != arranged.last { arranged.append(element) }
         elements = arranged
     }

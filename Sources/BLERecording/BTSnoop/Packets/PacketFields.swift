@@ -41,9 +41,7 @@ struct PacketReader {
 
     /// Reads a device address.
     mutating func address() -> DeviceID? {
-        bytes(6).map { field in
-            DeviceID(address: field.reversed().map { Hex.string([$0]).uppercased() }.joined(separator: ":"))
-        }
+        bytes(6).map { field in DeviceID(address: field.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }) }
     }
 }
 
