@@ -267,6 +267,65 @@ struct ProxyServerTests {
         await peer.end()
     }
 
+    /// A central over connections to the server that is current, alone or as one of several radios.
+    private func central(
+        over server: SharedValue<ProxyServer>, _ key: EncryptionKey?, isOneOfSeveral: Bool, _ clock: ManualClock
+    ) async throws -> Central {
+        let connector: @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor = { (_) throws(LoopError) in
+            let (here, there) = try StreamSocket.pair()
+            await server.value.accept(there)
+            return here
+        }
+        guard isOneOfSeveral else {
+            let backend = ESPHomeCentral(name: "attic", key: key, connector: connector)
+            return try await Central(backend: backend, configuration: .quiet(clock: clock))
+        }
+        let radio = Radio.esphome(name: "attic", key: key, connector: connector)
+        return try await Central(severalRadios: [radio], configuration: .quiet(clock: clock))
+    }
+
+    @Test(arguments: [false, true])
+    func `a proxy that comes back with another key is told so`(_ isOneOfSeveral: Bool) async throws {
+        let (peer, other, clock) = (try await ProxiedPeer(), try await ProxiedPeer(), ManualClock())
+        let server = SharedValue(peer.server)
+        let central = try await central(over: server, peer.key, isOneOfSeveral: isOneOfSeveral, clock)
+        var obstacles = await central.adapterObstacles().makeAsyncIterator()
+        let none = try await obstacles.next()
+        #expect(none.flatMap { $0 } == nil)
+        server.change { $0 = other.server }
+        await peer.server.close()
+        let lost = try await obstacles.next()
+        #expect(lost??.message == "the proxy attic closed the connection")
+        await clock.sleepers(for: .milliseconds(500))
+        clock.advance(by: .milliseconds(500))
+        let refused = try await obstacles.next()
+        #expect(refused??.message == "the proxy attic has another key")
+        #expect(await central.obstacle?.code == .unauthorized)
+        #expect(await central.adapterState == .resetting)
+        await central.shutDown()
+        for ended in [peer, other] { await ended.end() }
+    }
+
+    @Test func `the pauses before a proxy that ends each connection soon grow`() async throws {
+        let peer = try await ProxiedPeer()
+        let (other, clock) = (try await ProxiedPeer(key: peer.key), ManualClock())
+        let server = SharedValue(peer.server)
+        let central = try await central(over: server, peer.key, isOneOfSeveral: false, clock)
+        var states = await central.adapterStates().makeAsyncIterator()
+        #expect(try await states.next() == .poweredOn)
+        server.change { $0 = other.server }
+        await peer.server.close()
+        #expect(try await states.next() == .resetting)
+        await clock.sleepers(for: .milliseconds(500))
+        clock.advance(by: .milliseconds(500))
+        #expect(try await states.next() == .poweredOn)
+        await other.server.close()
+        #expect(try await states.next() == .resetting)
+        await clock.sleepers(for: .seconds(1))
+        await central.shutDown()
+        for ended in [peer, other] { await ended.end() }
+    }
+
     @Test func `a port that another program listens at is busy`() async throws {
         let (peer, other) = (try await ProxiedPeer(), try await ProxiedPeer())
         let (ports, port) = AsyncStream.makeStream(of: UInt16.self, bufferingPolicy: .bufferingOldest(1))

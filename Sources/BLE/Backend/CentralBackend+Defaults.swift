@@ -20,6 +20,9 @@ extension CentralBackend {
     /// Nil.
     public func scanObstacle() -> BLEError? { nil }
 
+    /// Nil.
+    public func stackObstacle() -> BLEError? { nil }
+
     /// Powers the adapter in use off and on.
     public func restart() async throws(BLEError) {
         try await setPowered(false, adapter: nil)

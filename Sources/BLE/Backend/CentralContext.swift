@@ -21,7 +21,8 @@ public enum CentralBackendEvent: Sendable {
     case notificationsEnded(AttributeID, BLEError)
     /// The pairing prompts for the peripheral are complete or no longer valid.
     case pairingEnded(Peripheral.ID)
-    /// What ``CentralBackend/freeSlots()`` or ``CentralBackend/scanObstacle()`` returns has changed.
+    /// What ``CentralBackend/freeSlots()``, ``CentralBackend/scanObstacle()`` or ``CentralBackend/stackObstacle()``
+    /// returns has changed.
     case radioChanged
     /// Bluetooth stopped: all links, scans and subscriptions have ended. The adapter's state reports its return.
     case stackLost(BLEError)
@@ -52,7 +53,7 @@ public struct CentralContext: Sendable {
 
 /// Starts a backend. If asked to, waits for a stack that is not there yet.
 ///
-/// - Parameter didFail: told why there is a wait, once for each reason.
+/// - Parameter didFail: told why there is a wait, when the reason changes.
 func startBackend(
     waits: Bool, clock: any Clock<Duration>, logger: Logger, isolation: isolated (any Actor)? = #isolation,
     didFail: (BLEError) -> Void = { _ in }, _ start: () async throws(BLEError) -> Void

@@ -70,7 +70,7 @@ extension Backoff {
 
 extension Backoff {
     /// The pauses of one series of attempts.
-    package struct Pauses {
+    package struct Pauses: Sendable {
         fileprivate let backoff: Backoff
         private var failures = 0
         /// The time spent in pauses so far.
@@ -82,10 +82,12 @@ extension Backoff {
         package var next: Duration { backoff.pause(afterFailures: failures + 1) }
 
         /// Waits for the next pause to pass. Returns false if the task is cancelled meanwhile.
+        ///
+        /// - Parameter isLongest: whether the longest pause is waited for instead.
         package mutating func wait(
-            _ clock: any Clock<Duration>, isolation: isolated (any Actor)? = #isolation
+            _ clock: any Clock<Duration>, isLongest: Bool = false, isolation: isolated (any Actor)? = #isolation
         ) async -> Bool {
-            let pause = next
+            let pause = isLongest ? max(.zero, backoff.maximum) : next
             failures += 1
             guard (try? await clock.sleep(for: pause)) != nil else { return false }
             waited += pause

@@ -4,6 +4,9 @@ internal import Waiting
 struct AdapterWatch {
     private(set) var state = AdapterState.resetting
     private var observers = Observers<AdapterState>()
+    private var reasons = Observers<BLEError?>()
+    /// What was told last of why nothing can be sent.
+    private var toldReason: BLEError?
     private var waiters: [Int: Outcome<Void>] = [:]
     /// Why Bluetooth was lost. Nil when it has returned.
     private var loss: BLEError?
@@ -18,8 +21,26 @@ struct AdapterWatch {
             ?? BLEError(.bluetoothLost, "Bluetooth is restarting", remedy: "Try again once Bluetooth is running.")
     }
 
-    /// Records why Bluetooth was lost. The state follows.
+    /// Records why Bluetooth was lost, or why it does not return. The state follows, or is `resetting`.
     mutating func lost(_ error: BLEError) { loss = error }
+
+    /// Publishes why nothing can be sent, unless that was published before. Returns whether it was not.
+    mutating func tell(_ obstacle: BLEError?) -> Bool {
+        guard !BLEError.haveSameReason(obstacle, toldReason) else { return false }
+        toldReason = obstacle
+        reasons.yield(obstacle)
+        return true
+    }
+
+    /// Returns a stream of why nothing can be sent, now and after every change.
+    mutating func obstacles(
+        _ current: BLEError?, _ left: @escaping @Sendable (_ token: Int) -> Void
+    ) -> BoundedStream<BLEError?> {
+        _ = tell(current)
+        return reasons.add(capacity: 16, first: .some(current), left)
+    }
+
+    mutating func removeObstacleObserver(_ token: Int) { reasons.remove(token) }
 
     /// Sets the state when the central starts, before there is an observer.
     mutating func begin(_ state: AdapterState) { self.state = state }
@@ -55,6 +76,7 @@ struct AdapterWatch {
     /// Ends all streams and waits.
     mutating func finish(_ error: BLEError) {
         observers.finish(error)
+        reasons.finish(error)
         for waiter in waiters.values { waiter.deliver(.failure(error)) }
     }
 }
@@ -71,6 +93,11 @@ extension AdapterState {
 }
 
 extension BLEError {
+    /// Whether two errors tell people the same.
+    package static func haveSameReason(_ first: BLEError?, _ second: BLEError?) -> Bool {
+        first?.code == second?.code && first?.message == second?.message
+    }
+
     /// The error for an adapter that is off.
     package static func poweredOff(remedy: String = "Switch it on.", cause: (any Error)? = nil) -> BLEError {
         BLEError(.poweredOff, "the adapter is switched off", remedy: remedy, cause: cause)

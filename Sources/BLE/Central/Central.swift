@@ -31,7 +31,7 @@ public actor Central {
         /// this program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
-        /// Told why a new central waits for Bluetooth, once for each reason.
+        /// Told why a new central waits for Bluetooth, when the reason changes.
         package var onWait: @Sendable (BLEError) -> Void = { _ in }
         /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on
         /// the backend's thread has blocked it for more than a second. At trace level, each operation with its value
@@ -251,7 +251,18 @@ public actor Central {
     package var obstacle: BLEError? { adapterObstacle ?? scanning.obstacle }
 
     /// Why nothing can be sent. Nil if the adapter is on, or of several radios one.
-    var adapterObstacle: BLEError? { several?.assumeIsolated { $0.obstacle } ?? adapter.obstacle }
+    package var adapterObstacle: BLEError? { several?.assumeIsolated { $0.obstacle } ?? adapter.obstacle }
+
+    /// Why nothing can be sent, now and after every change of the reason; nil when it can. Keeps the newest 16 unread
+    /// ones.
+    package func adapterObstacles() -> BoundedStream<BLEError?> {
+        guard !isShutDown else { return Observers.ended(.shutDown) }
+        return adapter.obstacles(adapterObstacle) { [weak self] token in
+            Task { await self?.removeObstacleObserver(token) }
+        }
+    }
+
+    private func removeObstacleObserver(_ token: Int) { adapter.removeObstacleObserver(token) }
 
     private func removeAdapterStateObserver(_ token: Int) { adapter.removeObserver(token) }
 
@@ -295,7 +306,9 @@ public actor Central {
         case .pairingEnded(let id):
             endPrompts(of: id)
             removeLinkIfUnused(id)
-        case .radioChanged: scanObstacleMayHaveChanged()
+        case .radioChanged:
+            adapterObstacleMayHaveChanged()
+            scanObstacleMayHaveChanged()
         case .stackLost(let error):
             logger.info("bluetooth lost", metadata: ["error": "\(error)"])
             count(.bluetoothLost)
@@ -310,6 +323,7 @@ public actor Central {
     /// Publishes a new adapter state. Scans and connections resume when the adapter is on again.
     private func adapterChanged(_ state: AdapterState) {
         guard adapter.change(to: state) else { return }
+        _ = adapter.tell(adapterObstacle)
         stateWatch.set(state)
         logger.debug("adapter", metadata: ["state": "\(state)"])
         for run in autoConnecting.values { run.adapterChanged(isOn: state == .poweredOn) }
@@ -319,5 +333,19 @@ public actor Central {
         } else {
             if let obstacle = adapterObstacle { scanning.interrupt(obstacle) }
         }
+    }
+
+    /// Tells those who wait for Bluetooth if it does not return for another reason than before. What has failed because
+    /// of its loss does not fail again.
+    private func adapterObstacleMayHaveChanged() {
+        guard adapterState != .poweredOn else { return }
+        if adapterState == .resetting, let reason = backend.assumeIsolated({ $0.stackObstacle() }) {
+            adapter.lost(reason)
+        }
+        guard let obstacle = adapterObstacle, adapter.tell(obstacle) else { return }
+        logger.info("bluetooth does not return", metadata: ["error": "\(obstacle)"])
+        scanning.keepWaiting(for: obstacle)
+        guard adapterState == .resetting else { return }
+        for link in links.values where link.obstacle != nil { wait(on: link.id, for: obstacle) }
     }
 }

@@ -194,7 +194,7 @@ extension Central {
     }
 
     /// Reports what an attempt waits for.
-    private func wait(on id: Peripheral.ID, for obstacle: BLEError) {
+    func wait(on id: Peripheral.ID, for obstacle: BLEError) {
         links[id]?.setObstacle(obstacle)
         report(.waiting(obstacle.at(id)), of: id)
     }

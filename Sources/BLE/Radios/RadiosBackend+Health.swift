@@ -37,6 +37,11 @@ extension RadiosBackend {
 
     /// Asks a radio for what it does not report with its events, and tells what has changed.
     func refresh(_ radio: Int) {
+        if members[radio].state == .resetting,
+            let reason = members[radio].backend.assumeIsolated({ $0.stackObstacle() })
+        {
+            setFailure(reason, of: radio)
+        }
         let slots = freeSlots(of: radio)
         let obstacle = members[radio].backend.assumeIsolated { $0.scanObstacle() }
         let name = names[radio]
@@ -93,7 +98,7 @@ extension RadiosBackend {
         do throws(BLEError) {
             try await start(radio)
         } catch {
-            members[radio].failure = error
+            setFailure(error, of: radio)
             logger.info("waiting for radio", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
         }
         members[radio].recovery = nil
@@ -101,8 +106,7 @@ extension RadiosBackend {
         // The central has not waited for it.
         guard !Task.isCancelled else { return }
         if members[radio].state != nil { isStarted(radio) }
-        let isRefused = [.notSupported, .unauthorized].contains(members[radio].startFailure?.code)
-        if !isRefused { recover(radio, isLate: members[radio].state == nil) }
+        if members[radio].startFailure?.code != .unauthorized { recover(radio, isLate: members[radio].state == nil) }
     }
 
     /// Ends the wait of ``startAll()`` if there is nothing to wait for any longer.

@@ -43,9 +43,9 @@ package actor RadiosBackend: CentralBackend {
         var obstacle: BLEError? {
             guard !isOn else { return nil }
             return failure ?? state?.error
-                ?? BLEError(
-                    .bluetoothUnavailable, state == nil ? "it has not answered yet" : "its stack restarts",
-                    isRetryable: true)
+                ?? (state == nil
+                    ? BLEError(.bluetoothUnavailable, "it has not answered yet", isRetryable: true)
+                    : BLEError(.bluetoothLost, "its stack restarts", isRetryable: true))
         }
         /// Why it has not started. Nil if it has, or is being started.
         var startFailure: BLEError? { state == nil ? failure : nil }
@@ -238,7 +238,22 @@ package actor RadiosBackend: CentralBackend {
     /// Why no radio can be used: the reason of the one whose state is that of all. Nil if one is on.
     var obstacle: BLEError? {
         guard !members.contains(where: \.isOn) else { return nil }
-        return (members.first { $0.state == state } ?? members.first)?.obstacle
+        guard let member = members.first(where: { $0.state == state }) ?? members.first else { return nil }
+        // A failure names what has failed.
+        guard members.count > 1, member.failure == nil, var obstacle = member.obstacle else { return member.obstacle }
+        obstacle.message = "radio \(member.name): \(obstacle.message)"
+        return obstacle
+    }
+
+    /// Why no radio's stack has returned.
+    package func stackObstacle() -> BLEError? { state == .resetting ? obstacle : nil }
+
+    /// Records why a radio cannot be used, and tells it if that is another reason than before.
+    func setFailure(_ error: BLEError, of radio: Int) {
+        let former = members[radio].failure
+        members[radio].failure = error
+        guard started == nil, !BLEError.haveSameReason(error, former) else { return }
+        observers.yield(.gone(radio: names[radio], members[radio].state ?? .unavailable))
     }
 
     func updateState() {
@@ -336,9 +351,11 @@ package actor RadiosBackend: CentralBackend {
         guard members[radio].recovery == nil, needsRecovery(radio) else { return }
         members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
             var pauses = Self.pauses.pauses
-            if isLate { guard await pauses.wait(clock) else { return } }
+            if isLate {
+                guard await pauses.wait(clock, isLongest: self?.isUnsupported(radio) == true) else { return }
+            }
             while let self, await !recoverOnce(radio) {
-                guard await pauses.wait(clock) else { return }
+                guard await pauses.wait(clock, isLongest: isUnsupported(radio)) else { return }
             }
         }
     }
@@ -348,6 +365,9 @@ package actor RadiosBackend: CentralBackend {
         let member = members[radio]
         return member.state == nil || member.isOn && member.filter != wanted
     }
+
+    /// Whether a radio has not started because it is none, as a device whose firmware may be replaced one day.
+    private func isUnsupported(_ radio: Int) -> Bool { members[radio].startFailure?.code == .notSupported }
 
     /// Returns whether there is nothing left to do.
     private func recoverOnce(_ radio: Int) async -> Bool {
@@ -365,8 +385,12 @@ package actor RadiosBackend: CentralBackend {
             }
         } catch {
             logger.debug("radio failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
-            if members[radio].state == nil { members[radio].failure = error }
-            if error.code != .notSupported, error.code != .unauthorized, needsRecovery(radio) { return false }
+            if members[radio].state == nil {
+                setFailure(error, of: radio)
+                report(.radioChanged)
+            }
+            let isFinal = error.code == .unauthorized || error.code == .notSupported && !isUnsupported(radio)
+            if !isFinal, needsRecovery(radio) { return false }
             members[radio].recovery = nil
             // It was the last one that could have gone on with the scan.
             if wanted != nil, !members.contains(where: \.mayScan), members.contains(where: \.isOn) {

@@ -353,6 +353,11 @@ struct Scanning {
         for scan in receivers.scans.values { scan.wait(for: error) }
     }
 
+    /// Scans that wait for the adapter report why they still do.
+    func keepWaiting(for obstacle: BLEError) {
+        for scan in receivers.scans.values { scan.wait(for: obstacle) }
+    }
+
     // MARK: Peripherals
 
     /// Refreshes the last-seen time of a peripheral whose link has ended: it was present until now.

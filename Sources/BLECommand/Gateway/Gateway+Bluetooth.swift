@@ -9,6 +9,12 @@ extension Gateway {
         do {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await self.scan(central) }
+                if let notes = await RadioNotes(central, self.note) {
+                    group.addTask {
+                        var notes = notes
+                        try await notes.follow()
+                    }
+                }
                 for device in self.list.all where device.hasLink {
                     if case .address(let id) = device.match {
                         group.addTask { try await self.followWhileAllowed(central.peripheral(id), device) }

@@ -160,7 +160,7 @@ final class Gateway: Sendable {
             case .poweredOn: "on"
             case .poweredOff: "the adapter is off"
             case .unavailable: "there is no adapter"
-            case .resetting: "bluetoothd, the bus or a proxy has stopped"
+            case .resetting: await central?.adapterObstacle?.message.harmless ?? "Bluetooth has stopped"
             case nil: "not available yet"
             }
         return "broker: \(connection); Bluetooth: \(bluetooth); \(count) device\(count == 1 ? "" : "s")"

@@ -11,7 +11,7 @@ enum Outage {
     case isNothing
 }
 
-/// Tells why a command waits for Bluetooth, once for each reason, and when the wait is over.
+/// Tells why a command waits for Bluetooth, when the reason changes, and when the wait is over.
 final class OutageNotes: Sendable {
     private let output: Output
     private let told = Mutex<String?>(nil)
@@ -31,28 +31,46 @@ final class OutageNotes: Sendable {
     }
 }
 
-extension Output {
-    /// Tells which of several radios cannot be used, and why.
-    func noteMissing(_ radios: [RadioStatus]) {
-        for radio in radios { if let obstacle = radio.obstacle { note(about: radio.name, obstacle.message) } }
+/// Tells which of several radios cannot be used, and what happens to them.
+struct RadioNotes: Sendable {
+    private let central: Central
+    private let events: BoundedStream<RadioEvent>
+    private let note: @Sendable (String) -> Void
+    /// Why radios cannot be used, as it was told, by their names.
+    private var told: [String: String] = [:]
+
+    /// Tells which radios cannot be used now. Nil for a central that has no several radios.
+    init?(_ central: Central, _ note: @escaping @Sendable (String) -> Void) async {
+        guard central.radioNames.count > 1 else { return nil }
+        (self.central, self.note) = (central, note)
+        events = await central.radioEvents()
+        for radio in await central.radios { tellObstacle(of: radio) }
     }
 
-    /// Tells what happens to several radios, until the central ends.
-    func follow(_ events: BoundedStream<RadioEvent>, of central: Central) async throws {
+    /// Tells what happens to the radios, until the central ends or the task is cancelled.
+    mutating func follow() async throws {
         for try await event in events {
             switch event {
-            case .appeared(let radio): note(about: radio, "it can be used")
+            case .appeared(let radio):
+                told[radio] = nil
+                tell(radio, "it can be used")
             case .gone(let radio, _):
                 // It may be there again.
-                let status = await central.radios.first { $0.name == radio }
-                if let obstacle = status?.obstacle { note(about: radio, obstacle.message) }
-            case .scanFailed(let radio, let error): note(about: radio, error.message)
-            case .silent(let radio, let duration): note(about: radio, "it has heard nothing for \(duration)")
-            case .healed(let radio): note(about: radio, "it hears again")
+                if let status = await central.radios.first(where: { $0.name == radio }) { tellObstacle(of: status) }
+            case .scanFailed(let radio, let error): tell(radio, error.message)
+            case .silent(let radio, let duration): tell(radio, "it has heard nothing for \(duration)")
+            case .healed(let radio): tell(radio, "it hears again")
             case .restarting, .slotsChanged: break
             }
         }
     }
 
-    private func note(about radio: String, _ text: String) { note("radio \(radio): \(text)") }
+    /// Tells why a radio cannot be used, unless that was told before.
+    private mutating func tellObstacle(of radio: RadioStatus) {
+        guard let obstacle = radio.obstacle, told[radio.name] != obstacle.message else { return }
+        told[radio.name] = obstacle.message
+        tell(radio.name, obstacle.message)
+    }
+
+    private func tell(_ radio: String, _ text: String) { note("radio \(radio): \(text)") }
 }

@@ -87,8 +87,10 @@ enum Session {
                 do {
                     let notes = notes ?? OutageNotes(output)
                     result = .success(
-                        try await watchRadios(central, outage, output) {
-                            try await watch(central, outage, notes) { try await work(central, output) }
+                        try await watch(central, outage, notes) {
+                            // A command that does not depend on the adapter tells of the radios what it wants.
+                            guard outage != .isNothing else { return try await work(central, output) }
+                            try await tellingRadios(of: central, output) { try await work(central, output) }
                         })
                 } catch {
                     result = .failure(error)
@@ -205,17 +207,18 @@ extension Session {
         _ central: Central, _ outage: Outage, _ notes: OutageNotes, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         guard outage != .isNothing else { return try await work() }
-        let states = await central.adapterStates()
+        let obstacles = await central.adapterObstacles()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await work() }
             group.addTask {
-                for try await state in states {
-                    guard let error = await error(of: state, central) else {
+                for try await obstacle in obstacles {
+                    guard var obstacle else {
                         notes.isOver()
                         continue
                     }
-                    guard outage == .isWaitedFor else { throw error }
-                    notes.waits(for: error)
+                    if obstacle.code == .poweredOff { obstacle.remedy = powerRemedy }
+                    guard outage == .isWaitedFor else { throw obstacle }
+                    notes.waits(for: obstacle)
                 }
                 // The stream ends with the central.
                 throw CancellationError()
@@ -225,29 +228,19 @@ extension Session {
         }
     }
 
-    /// Runs the work, and tells meanwhile which of several radios cannot be used.
-    private static func watchRadios(
-        _ central: Central, _ outage: Outage, _ output: Output, _ work: () async throws -> Void
-    ) async throws {
-        guard outage != .isNothing, central.radioNames.count > 1 else { return try await work() }
-        let events = await central.radioEvents()
-        output.noteMissing(await central.radios)
-        let notes = Task { try await output.follow(events, of: central) }
-        defer { notes.cancel() }
-        try await work()
-    }
+    private static let powerRemedy =
+        "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth."
 
-    /// The error of a state in which nothing can be done, with what is known of it.
-    private static func error(of state: AdapterState, _ central: Central) async -> BLEError? {
-        switch state {
-        case .poweredOn: nil
-        case .poweredOff:
-            .poweredOff(remedy: "Switch it on: ble adapters --power on. If that is refused: rfkill unblock bluetooth.")
-        // The obstacle may have gone since.
-        case .unavailable: await central.obstacle ?? state.error
-        case .resetting:
-            await central.obstacle
-                ?? BLEError(.bluetoothLost, "Bluetooth has stopped", remedy: "Try again once it is running.")
+    /// Runs the work, and tells meanwhile which of several radios cannot be used.
+    static func tellingRadios(
+        of central: Central, _ output: Output, _ work: () async throws -> Void
+    ) async throws {
+        guard let notes = await RadioNotes(central, { output.note($0) }) else { return try await work() }
+        let following = Task {
+            var notes = notes
+            try await notes.follow()
         }
+        defer { following.cancel() }
+        try await work()
     }
 }

@@ -49,7 +49,7 @@ struct Shell {
             if let id { try await shell.use(id) }
             interrupts?.open()
             defer { interrupts?.close() }
-            try await work(&shell)
+            try await Session.tellingRadios(of: central, output) { try await work(&shell) }
         }
     }
 

@@ -54,6 +54,12 @@ public actor ESPHomeCentral: CentralBackend {
     private var greeting: Outcome<Void>?
     private var alarm: (time: Duration, expiry: Expiry)?
     private var reconnecting: Task<Void, Never>?
+    /// The pauses between connections. From the beginning after one that has lasted as long as the longest.
+    private var pauses = Backoff.standard.pauses
+    /// When the proxy was connected for the last time.
+    private var connected = Duration.zero
+    /// Why there is no connection any longer, or not again, as it was told last.
+    private var loss: BLEError?
     private var isShutDown = false
     private(set) var state = AdapterState.unavailable
     private(set) var info = ProxyInfo()
@@ -110,7 +116,7 @@ public actor ESPHomeCentral: CentralBackend {
         guard session != nil else {
             throw BLEError(.closed, wasReady: false, proxy: name)
         }
-        state = .poweredOn
+        (state, connected) = (.poweredOn, elapsed())
     }
 
     /// Ends the links and the connection.
@@ -139,6 +145,9 @@ public actor ESPHomeCentral: CentralBackend {
 
     /// The state of the connection to the proxy.
     public func adapterState() -> AdapterState { state }
+
+    /// Why the connection to the proxy is lost, or is not made again.
+    public func stackObstacle() -> BLEError? { state == .resetting ? loss : nil }
 
     /// The proxy.
     public func adapters() async throws(BLEError) -> [Adapter] {
@@ -307,7 +316,7 @@ public actor ESPHomeCentral: CentralBackend {
         }
         (slots, reportedSlots) = (nil, nil)
         failAll(error)
-        state = .resetting
+        (state, loss) = (.resetting, error)
         report(.stackLost(error))
         report(.adapterStateChanged(.resetting))
         reconnect()
@@ -326,27 +335,37 @@ public actor ESPHomeCentral: CentralBackend {
 
     private func reconnect() {
         guard !isShutDown else { return }
-        let (clock, backoff) = (configuredClock, backoff)
-        reconnecting = Task(executorPreference: tasks) { [weak self] in
-            var pauses = backoff.pauses
-            while await pauses.wait(clock) {
-                guard let self, await self.connectAgain() == false else { return }
+        // One that ends each connection at once is not connected to, and told, twice in a second.
+        if elapsed() - connected >= backoff.maximum { pauses = backoff.pauses }
+        reconnecting = Task(executorPreference: tasks) { [weak self, clock = configuredClock, pauses] in
+            var pauses = pauses
+            var isNoProxy = false
+            while await pauses.wait(clock, isLongest: isNoProxy) {
+                guard let self, await self.connectAgain(pauses) == false else { return }
+                isNoProxy = await self.loss?.code == .notSupported
             }
         }
     }
 
     /// Returns whether no further attempt is needed.
-    private func connectAgain() async -> Bool {
+    ///
+    /// - Parameter pauses: those that follow.
+    private func connectAgain(_ pauses: Backoff.Pauses) async -> Bool {
         guard !isShutDown else { return true }
+        self.pauses = pauses
         do throws(BLEError) {
             try await connect()
         } catch {
             logger.debug("the proxy is not reached", metadata: ["error": "\(error)"])
-            return isShutDown
+            guard !isShutDown, !Task.isCancelled else { return true }
+            let isNew = !BLEError.haveSameReason(loss, error)
+            loss = error
+            if isNew { report(.radioChanged) }
+            return false
         }
         // It may have been lost again since.
         guard session != nil else { return false }
-        state = .poweredOn
+        (state, connected, loss) = (.poweredOn, elapsed(), nil)
         report(.adapterStateChanged(.poweredOn))
         return true
     }

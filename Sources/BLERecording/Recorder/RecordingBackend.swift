@@ -81,6 +81,9 @@ public actor RecordingBackend<Base: CentralBackend>: CentralBackend {
     /// That of the recorded backend. It is not recorded.
     public func scanObstacle() -> BLEError? { base.assumeIsolated { $0.scanObstacle() } }
 
+    /// That of the recorded backend. It is not recorded.
+    public func stackObstacle() -> BLEError? { base.assumeIsolated { $0.stackObstacle() } }
+
     /// Passes the call on. It is not recorded.
     public func restart() async throws(BLEError) { try await base.restart() }
 
