@@ -300,7 +300,8 @@ struct ProxyServerTests {
         clock.advance(by: .milliseconds(500))
         let refused = try await obstacles.next()
         #expect(refused??.message == "the proxy attic has another key")
-        #expect(await central.obstacle?.code == .unauthorized)
+        let reason = await central.obstacle
+        #expect(reason?.code == .bluetoothLost && (reason?.cause as? BLEError)?.code == .unauthorized)
         #expect(await central.adapterState == .resetting)
         await central.shutDown()
         for ended in [peer, other] { await ended.end() }
@@ -322,6 +323,8 @@ struct ProxyServerTests {
         await other.server.close()
         #expect(try await states.next() == .resetting)
         await clock.sleepers(for: .seconds(1))
+        clock.advance(by: .milliseconds(500))
+        #expect(await central.adapterState == .resetting)
         await central.shutDown()
         for ended in [peer, other] { await ended.end() }
     }

@@ -61,8 +61,8 @@ public protocol CentralBackend: Actor {
     /// the default, if it goes on, or none was started.
     func scanObstacle() -> BLEError?
 
-    /// Why the adapter is still `resetting`, if that is another reason than the one that the stack was lost for. Nil,
-    /// the default, if nothing else is known.
+    /// Why the adapter is still `resetting`, if that is another reason than the one that the stack was lost for. Its
+    /// code is `bluetoothLost`, and its cause what has failed. Nil, the default, if nothing else is known.
     func stackObstacle() -> BLEError?
 
     /// Restarts the radio, which hears nothing although it should. Its links end. By default, powers the adapter in use

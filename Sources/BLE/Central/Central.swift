@@ -345,7 +345,6 @@ public actor Central {
         guard let obstacle = adapterObstacle, adapter.tell(obstacle) else { return }
         logger.info("bluetooth does not return", metadata: ["error": "\(obstacle)"])
         scanning.keepWaiting(for: obstacle)
-        guard adapterState == .resetting else { return }
-        for link in links.values where link.obstacle != nil { wait(on: link.id, for: obstacle) }
+        for link in links.values where link.waitsForAdapter { wait(on: link.id, for: obstacle) }
     }
 }

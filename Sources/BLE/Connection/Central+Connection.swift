@@ -201,6 +201,7 @@ extension Central {
 
     private func end(_ wait: AttemptWait) {
         links[wait.peripheral]?.setObstacle(nil)
+        links[wait.peripheral]?.waitsForAdapter = false
         if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { adapter.endWait(wait.token) }
     }
 
@@ -217,6 +218,7 @@ extension Central {
             if let obstacle = adapter.obstacle, adapterState == .resetting {
                 let token = token()
                 let outcome = adapter.beginWait(token)
+                link.waitsForAdapter = true
                 wait(on: id, for: obstacle)
                 return AttemptWait(isSearch: false, peripheral: id, token: token, outcome: outcome)
             }

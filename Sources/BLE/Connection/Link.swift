@@ -117,6 +117,8 @@ final class Link {
 
     func fail(_ error: BLEError) { self.error = error }
     func setObstacle(_ error: BLEError?) { obstacle = error }
+    /// Whether an attempt waits for the adapter to return.
+    var waitsForAdapter = false
 
     // MARK: Callers
 

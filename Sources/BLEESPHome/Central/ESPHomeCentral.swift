@@ -147,7 +147,11 @@ public actor ESPHomeCentral: CentralBackend {
     public func adapterState() -> AdapterState { state }
 
     /// Why the connection to the proxy is lost, or is not made again.
-    public func stackObstacle() -> BLEError? { state == .resetting ? loss : nil }
+    public func stackObstacle() -> BLEError? {
+        guard state == .resetting, let loss else { return nil }
+        guard loss.code != .bluetoothLost else { return loss }
+        return BLEError(.bluetoothLost, loss.message, remedy: loss.remedy, cause: loss)
+    }
 
     /// The proxy.
     public func adapters() async throws(BLEError) -> [Adapter] {
@@ -355,6 +359,8 @@ public actor ESPHomeCentral: CentralBackend {
         self.pauses = pauses
         do throws(BLEError) {
             try await connect()
+            // It may have been lost again since.
+            guard session != nil else { throw BLEError(.closed, wasReady: false, proxy: name) }
         } catch {
             logger.debug("the proxy is not reached", metadata: ["error": "\(error)"])
             guard !isShutDown, !Task.isCancelled else { return true }
@@ -363,8 +369,6 @@ public actor ESPHomeCentral: CentralBackend {
             if isNew { report(.radioChanged) }
             return false
         }
-        // It may have been lost again since.
-        guard session != nil else { return false }
         (state, connected, loss) = (.poweredOn, elapsed(), nil)
         report(.adapterStateChanged(.poweredOn))
         return true
