@@ -122,7 +122,7 @@ final class HostileSession {
         let waiting = backend.uses.deliveredPaths
         let delivered = backend.stack.assumeIsolated { stack in stack.withDeliveries { $0.paths } }
         if waiting != delivered { return "deliveries \(delivered.symmetricDifference(waiting)) are nobody's" }
-        for (path, device) in tree.devices where device.linkEnd != nil && !device.isConnected {
+        for path in tree.devices.paths(where: { $0.linkEnd != nil && !$0.isConnected }) {
             return "a reason is kept for the link of \(path), which has ended"
         }
         for (path, count) in backend.reads.counts where count <= 0 { return "\(count) reads of \(path)" }
