@@ -116,9 +116,7 @@ def latency_chart(row: Row, mode: Mode, record: Record | None, ends: tuple[float
     parts = [
         text(WIDTH / 2, 20, mode.title, size=14, more=' font-weight="600"'),
         text((LEFT + right) / 2, HEIGHT - 12, "of the values", "quiet"),
-        text(
-            16, (TOP + bottom) / 2, row.numbers[0].unit, "quiet",
-            more=f' transform="rotate(-90 16 {(TOP + bottom) / 2:.1f})"'),
+        text(LEFT - 6, TOP - 10, row.numbers[0].unit, "quiet", "end", 11),
     ]
     low, high = (math.log10(end) for end in ends)
 
