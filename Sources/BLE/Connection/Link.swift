@@ -25,6 +25,8 @@ final class Link {
     /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is
     /// known.
     private(set) var obstacle: BLEError?
+    /// Whether an attempt waits for the adapter to return.
+    var waitsForAdapter = false
     /// Why the link has ended by itself, during the attempt, the discovery or the disconnect in progress.
     private(set) var loss: BLEError?
     /// The services. Nil until they are discovered, and after they have changed.
@@ -117,8 +119,6 @@ final class Link {
 
     func fail(_ error: BLEError) { self.error = error }
     func setObstacle(_ error: BLEError?) { obstacle = error }
-    /// Whether an attempt waits for the adapter to return.
-    var waitsForAdapter = false
 
     // MARK: Callers
 

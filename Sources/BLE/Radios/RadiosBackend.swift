@@ -366,7 +366,7 @@ package actor RadiosBackend: CentralBackend {
         return member.state == nil || member.isOn && member.filter != wanted
     }
 
-    /// Whether a radio has not started because it is none, as a device whose firmware may be replaced one day.
+    /// Whether the device at a radio's place has answered that it is no radio. Its firmware may be replaced one day.
     private func isUnsupported(_ radio: Int) -> Bool { members[radio].startFailure?.code == .notSupported }
 
     /// Returns whether there is nothing left to do.

@@ -58,7 +58,7 @@ public actor ESPHomeCentral: CentralBackend {
     private var pauses = Backoff.standard.pauses
     /// When the proxy was connected for the last time.
     private var connected = Duration.zero
-    /// Why there is no connection any longer, or not again, as it was told last.
+    /// Why the connection was lost, or why the last attempt to connect again failed. Nil while it is there.
     private var loss: BLEError?
     private var isShutDown = false
     private(set) var state = AdapterState.unavailable

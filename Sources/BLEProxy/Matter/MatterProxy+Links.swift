@@ -12,7 +12,8 @@ final class MatterLink {
     var deadline: Expiry?
     /// Whether the link was up.
     var wasUp = false
-    /// The device's place among those of the clients' server. Nil if there is none, or no link.
+    /// The device's link among the slots that this proxy shares with the ESPHome clients. Nil without such a server
+    /// or without a link.
     var hold: ProxyHold?
     /// Why the proxy ends the link, if the server did not ask for it.
     var endReason: String?
