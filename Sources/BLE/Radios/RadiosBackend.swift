@@ -266,8 +266,11 @@ package actor RadiosBackend: CentralBackend {
 
     private func change(_ radio: Int, to state: AdapterState) {
         let (wasOn, wasStarted) = (members[radio].isOn, members[radio].state != nil)
+        // An adapter that has not been there was not removed: it is still missing for the reason of its start.
+        let isStillMissing = state == .unavailable && [nil, .unavailable].contains(members[radio].state)
         members[radio].state = state
-        if state != .resetting { (members[radio].failure, isLost) = (nil, false) }
+        if state != .resetting { isLost = false }
+        if state != .resetting, !isStillMissing { members[radio].failure = nil }
         if wasOn, state != .poweredOn {
             scanEnded(on: radio, BLEError(.poweredOff, "the radio is off, or gone"))
             observers.yield(.gone(radio: names[radio], state))
