@@ -109,8 +109,8 @@ extension BlueZCentral {
         } else if !isQuiet {
             options["Pathloss"] = .uint16(137)
         } else if hasPatterns {
-            // Every address begins with the empty pattern. Without any filter, bluetoothd would pause between its scans,
-            // and a controller could report each device once in a scan.
+            // Every address begins with the empty pattern. Without any filter, bluetoothd would pause between its
+            // scans, and a controller could report each device once in a scan.
             options["Pattern"] = .string("")
         }
         // Without service UUIDs in the filter, more is reported. The central filters in any case.

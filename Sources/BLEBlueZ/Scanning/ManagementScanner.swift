@@ -5,8 +5,8 @@ internal import Waiting
 /// Receives the advertisements of an active scan from the kernel's management socket, on the stack's executor.
 ///
 /// The kernel sends what it receives to every such socket of a program with the capability `CAP_NET_ADMIN`, whichever
-/// program has started the scan. So the scan itself is bluetoothd's, as without the socket. An advertisement is reported
-/// once bluetoothd has an object for its device, which the first one makes.
+/// program has started the scan. So the scan itself is bluetoothd's, as without the socket. An advertisement is
+/// reported once bluetoothd has an object for its device, which the first one makes.
 actor ManagementScanner: BlueZRole {
     enum Event: Sendable {
         /// An advertisement was received.

@@ -31,8 +31,8 @@ extension BlueZStack {
         }
     }
 
-    /// Handles the changed properties of a device, except for those of advertisements, which arrive from the kernel. They
-    /// are most signals: bluetoothd 5.87 and earlier send the signal strength of each packet.
+    /// Handles the changed properties of a device, except for those of advertisements, which arrive from the kernel.
+    /// They are most signals: bluetoothd 5.87 and earlier send the signal strength of each packet.
     private func deviceChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
         var (properties, isEmpty) = (DeviceProperties(), true)
         try body.forEachProperty { (name, value) throws(DBusError) in

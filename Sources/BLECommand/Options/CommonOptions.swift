@@ -85,7 +85,7 @@ struct CommonOptions: ParsableArguments {
         guard let word = words.first else { return 0 }
         if valued.contains(word) { return min(2, words.count) }
         let isAlone =
-            word == "--verbose" || word == "--json" || word == "--management-socket" || word.wholeMatch(of: /-v+/) != nil
+            ["--verbose", "--json", "--management-socket"].contains(word) || word.wholeMatch(of: /-v+/) != nil
             || valued.contains { word.hasPrefix("\($0)=") }
         return isAlone ? 1 : 0
     }
@@ -183,7 +183,9 @@ struct CommonOptions: ParsableArguments {
             }
         }
         var radios: [Radio] = []
-        for argument in radio { radios.append(try await argument.radio(bus: bus, advertisementSource, simulated: simulated)) }
+        for argument in radio {
+            radios.append(try await argument.radio(bus: bus, advertisementSource, simulated: simulated))
+        }
         return radios
     }
 

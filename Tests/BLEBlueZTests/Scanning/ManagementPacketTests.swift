@@ -12,8 +12,8 @@ import Testing
 
     /// `Device Found`.
     static func found(
-        _ address: [UInt8] = [0xF0, 0xF1, 0xF2, 0xF3, 0xF4, 0xF5], type: UInt8 = 2, rssi: Int8 = -60, adapter: UInt8 = 0,
-        _ data: [UInt8] = [2, 1, 6]
+        _ address: [UInt8] = [0xF0, 0xF1, 0xF2, 0xF3, 0xF4, 0xF5], type: UInt8 = 2, rssi: Int8 = -60,
+        adapter: UInt8 = 0, _ data: [UInt8] = [2, 1, 6]
     ) -> [UInt8] {
         packet(
             0x12, adapter: adapter,

@@ -43,6 +43,13 @@ struct ManagementScanTests {
             matching: .id(battery.id), duplicates: true, staleAfter: nil, tolerance: tolerance)
     }
 
+    /// Sets the strength with which the peripheral is received.
+    private func setStrength(_ strength: Int) async {
+        var advertisement = PeripheralDefinition.battery().advertisement
+        advertisement.rssi = strength
+        await battery.setAdvertisement(advertisement)
+    }
+
     /// The next advertisement that is reported.
     private func next(_ events: inout DiscoveryEvents.AsyncIterator) async throws -> Advertisement {
         while let event = try await events.next() {
@@ -76,7 +83,7 @@ struct ManagementScanTests {
             var events = events(central, tolerance: tolerance).makeAsyncIterator()
             // The first one makes the object.
             for strength in [-50, -50, -51, -52] {
-                await battery.setSignalStrength(strength)
+                await setStrength(strength)
                 while try await next(&events).rssi != strength {}
             }
         }
@@ -100,14 +107,16 @@ struct ManagementScanTests {
             try await withCentral { central in
                 let scan = Task { for try await _ in central.discoveries(matching: .service(BluetoothUUID(0x180F))) {} }
                 let uuids = "0000180f-0000-1000-8000-00805f9b34fb"
+                let (filter, start) = (try await calls.next(), try await calls.next())
+                scan.cancel()
+                let stop = try await calls.next()
                 #expect(
-                    try await calls.next()
+                    filter
                         == AdapterCalls.Call(
                             "SetDiscoveryFilter",
                             ["Transport": "le", "DuplicateData": "false", "Pattern": "", "UUIDs": uuids]))
-                #expect(try await calls.next() == AdapterCalls.Call("StartDiscovery"))
-                scan.cancel()
-                #expect(try await calls.next() == AdapterCalls.Call("StopDiscovery"))
+                #expect(start == AdapterCalls.Call("StartDiscovery"))
+                #expect(stop == AdapterCalls.Call("StopDiscovery"))
             }
         }
         #expect(daemon.managementSocketCount == 0)
@@ -129,7 +138,7 @@ struct ManagementScanTests {
             var events = events(central).makeAsyncIterator()
             while try await next(&events).structures.isEmpty {}
             for strength in [-70, -50] {
-                await battery.setSignalStrength(strength)
+                await setStrength(strength)
                 while try await next(&others).rssi != strength {}
                 while try await next(&events).rssi != strength {}
             }
@@ -197,7 +206,7 @@ struct ManagementScanTests {
             await until { daemon.managementSocketCount == 0 }
             try await central.setPowered(true)
             await until { daemon.managementSocketCount == 1 }
-            await battery.setSignalStrength(-40)
+            await setStrength(-40)
             while try await next(&events).rssi != -40 {}
         }
     }
@@ -220,13 +229,16 @@ struct ManagementScanTests {
         try await withCentral(kernel.socket) { central in
             var events = events(central).makeAsyncIterator()
             // bluetoothd has made the object.
-            #expect(try await next(&events).rssi == -60)
-            await battery.setSignalStrength(-30)
+            let first = try await next(&events)
+            #expect(first.rssi == -60)
+            await setStrength(-30)
             await until { await daemon.shownStrength(of: battery.id) == -30 }
             // Every signal that was sent before is handled.
             _ = try await central.adapters()
             kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -33))
-            #expect(try await next(&events).rssi == -33)
+            var second = try await next(&events)
+            while second.rssi == -60 { second = try await next(&events) }
+            #expect(second.rssi == -33)
         }
     }
 
@@ -234,7 +246,8 @@ struct ManagementScanTests {
         let kernel = Kernel()
         try await withCentral(kernel.socket) { central in
             var events = events(central).makeAsyncIterator()
-            #expect(try await next(&events).rssi == -60)
+            let first = try await next(&events)
+            #expect(first.rssi == -60)
             kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -20, adapter: 1))
             kernel.send([])
             kernel.send([UInt8](repeating: 0xFF, count: 4096))
@@ -245,13 +258,16 @@ struct ManagementScanTests {
             }
             // A malformed structure, and one without an end.
             await until {
-                kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -34, [1, 1, 3, 3, 0x0F, 30, 9, 65]))
+                kernel.send(
+                    ManagementPacketTests.found(octets(battery.id), rssi: -34, [1, 1, 3, 3, 0x0F, 0x18, 30, 9, 65]))
             }
-            let advertisement = try await next(&events)
+            var advertisement = try await next(&events)
+            while advertisement.rssi == -60 { advertisement = try await next(&events) }
             #expect(advertisement.rssi == -34)
             #expect(advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
             kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: 127))
-            #expect(try await next(&events).rssi == nil)
+            let last = try await next(&events)
+            #expect(last.rssi == nil)
         }
     }
 
