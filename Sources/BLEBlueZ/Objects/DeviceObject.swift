@@ -10,6 +10,9 @@ extension ObjectTree {
         var advertisement = Advertisement()
         /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
         var isHeard = false
+        /// The data of the last advertisement from the kernel, which is usually the same again. Empty if bluetoothd has
+        /// reported something since.
+        fileprivate(set) var receivedData: [UInt8] = []
         var isConnected = false
         /// The link, if there is one, of whichever program.
         fileprivate(set) var link: LinkIdentity?
@@ -83,7 +86,19 @@ extension ObjectTree.DeviceObject {
         return update
     }
 
+    /// Applies an advertisement that the kernel has received. Returns what is known of the device.
+    mutating func receive(_ received: ReceivedAdvertisement) -> (id: Peripheral.ID, advertisement: Advertisement) {
+        isHeard = true
+        advertisement.rssi = Int(received.rssi)
+        if !receivedData.elementsEqual(received.data) {
+            receivedData = Array(received.data)
+            advertisement.merge(Advertisement(received: receivedData))
+        }
+        return (id, advertisement)
+    }
+
     private mutating func updateAdvertisement(_ properties: DeviceProperties) {
+        if properties.isAboutAdvertisement { receivedData = [] }
         // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
         // the two.
         if let value = properties.name, !isConnected || advertisement.localName == nil {

@@ -57,6 +57,15 @@ struct ObjectTree: Sendable {
         return isKnown ? add(path, properties) : []
     }
 
+    /// Applies an advertisement that the kernel has received from the device at a path. Returns nil if the device is
+    /// unknown.
+    mutating func receive(
+        _ received: ReceivedAdvertisement, at path: String
+    ) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        guard let index = devices.index(forKey: path) else { return nil }
+        return devices.values[index].value.receive(received)
+    }
+
     /// Adds an interface of an object, or updates its properties.
     mutating func add(_ path: String, _ properties: InterfaceProperties) -> [Change] {
         switch properties {

@@ -16,6 +16,7 @@ extension BlueZCentral {
             try await changeDiscovery(untimed)
         } catch {
             tolerate(.zero)
+            if !discovery.isOn { stopManagement() }
             throw error
         }
         if isListening { discovery.filter = untimed }
@@ -24,8 +25,11 @@ extension BlueZCentral {
     private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         guard !filter.isPassive else {
             try await passive.start(filter)
+            stopManagement()
             return try await stopSession()
         }
+        // Before the scan begins, so that nothing is missed.
+        if filter.transport == .le { try await management?.start() } else { stopManagement() }
         try await setFilter(filter)
         guard !discovery.isOn else { return }
         let epoch = discovery.epoch
@@ -51,7 +55,11 @@ extension BlueZCentral {
         tolerate(.zero)
         discovery.void()
         passive.assumeIsolated { $0.forget() }
+        stopManagement()
     }
+
+    /// Receives advertisements from bluetoothd alone.
+    func stopManagement() { management?.assumeIsolated { $0.stop() } }
 
     /// How long to retry. The kernel's scan takes 10.24 s.
     private static let busyLimit = Duration.seconds(15)
@@ -84,8 +92,13 @@ extension BlueZCentral {
     }
 
     private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
+        let version = objects.adapters[adapterPath]?.version
+        // What bluetoothd reports of advertisements is skipped if the kernel's socket is open.
+        let isQuiet = onStack { $0.receivesPackets }
+        let hasPatterns = version?.hasPatterns ?? false
         var options: [String: DBusValue] = [
-            "Transport": .string(Self.name(of: filter.transport)), "DuplicateData": .boolean(true),
+            "Transport": .string(Self.name(of: filter.transport)),
+            "DuplicateData": .boolean(!isQuiet || !hasPatterns),
         ]
         // Every packet counts. Without a limit of either kind, BlueZ hides RSSI changes of less than 8 dB, see
         // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as one
@@ -93,12 +106,15 @@ extension BlueZCentral {
         // kernel does not receive a path loss limit, and the highest one, 137 dB, accepts everything.
         if let minimum = filter.minimumRSSI {
             options["RSSI"] = .int16(Int16(clamping: max(-127, min(20, minimum))))
-        } else {
+        } else if !isQuiet {
             options["Pathloss"] = .uint16(137)
+        } else if hasPatterns {
+            // Every address begins with the empty pattern. Without any filter, bluetoothd would pause between its
+            // scans, and a controller could report each device once in a scan.
+            options["Pattern"] = .string("")
         }
         // Without service UUIDs in the filter, more is reported. The central filters in any case.
-        let crashes = objects.adapters[adapterPath]?.version?.crashesAtServiceFilters ?? false
-        if !filter.services.isEmpty, !crashes {
+        if !filter.services.isEmpty, version?.crashesAtServiceFilters != true {
             options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription))
         }
         _ = try await stack.call(
@@ -118,6 +134,7 @@ extension BlueZCentral {
     public func stopDiscovery() async throws(BLEError) {
         tolerate(.zero)
         discovery.filter = nil
+        stopManagement()
         await passive.stop()
         try await stopSession()
     }

@@ -35,6 +35,8 @@ package actor BlueZStack {
     /// The bluetoothd that has listed its objects last.
     private var stack: String?
     let waits = ObjectWaits()
+    /// Whether the central receives advertisements from the kernel. What bluetoothd signals about them is then skipped.
+    var receivesPackets = false
     /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
@@ -258,6 +260,14 @@ package actor BlueZStack {
         if let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
         guard choice.replaceMissing(in: tree), let state = choice.stateToReport(in: tree) else { return }
         tell(.adapterStateChanged(state))
+    }
+
+    /// Applies an advertisement that the kernel has received from the device at a path. Returns nil if there is no such
+    /// device.
+    func receive(
+        _ received: ReceivedAdvertisement, at path: String
+    ) -> (id: DeviceID, advertisement: Advertisement)? {
+        tree.receive(received, at: path)
     }
 
     /// Records that a client uses a characteristic, or no longer does.

@@ -1,6 +1,6 @@
 /// A message between a proxy and its client, in either direction. Each case names its number.
 ///
-/// `address` is a ``DeviceAddress`` as a number. `error` is an ATT error, −1 without a link, or why the link ended.
+/// `address` is a `DeviceAddress` as a number. `error` is an ATT error, −1 without a link, or why the link ended.
 package enum ProxyMessage: Hashable, Sendable {
     /// 1
     case hello(client: String, version: APIVersion)

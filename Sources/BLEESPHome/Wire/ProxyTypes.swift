@@ -50,38 +50,6 @@ package struct ProxyInfo: Hashable, Sendable {
     package init() {}
 }
 
-/// A device address as a number: the first octet of the written address is the most significant one.
-package struct DeviceAddress: Hashable, Sendable, CustomStringConvertible {
-    package let rawValue: UInt64
-
-    /// Nil if the number has more than 48 bits.
-    package init?(_ rawValue: UInt64) {
-        guard rawValue >> 48 == 0 else { return nil }
-        self.rawValue = rawValue
-    }
-
-    /// Nil if the id is not an address.
-    package init?(_ id: DeviceID) {
-        guard id.isAddress else { return nil }
-        rawValue = id.rawValue.split(separator: ":").reduce(0) { $0 << 8 | (UInt64($1, radix: 16) ?? 0) }
-    }
-
-    package var id: DeviceID { DeviceID(address: description) }
-
-    /// The address in the usual notation.
-    package var description: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(17)
-        for octet in (0..<6).reversed() {
-            let byte = Int(rawValue >> (8 * UInt64(octet)) & 0xFF)
-            text += [digits[byte >> 4], digits[byte & 0xF]]
-            if octet > 0 { text.append(UInt8(ascii: ":")) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
 /// An advertisement as received: the advertising data, followed by that of the scan response.
 package struct RawAdvertisement: Hashable, Sendable {
     package var address: UInt64

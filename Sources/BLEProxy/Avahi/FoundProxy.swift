@@ -1,3 +1,4 @@
+internal import BLE
 internal import BLEESPHome
 internal import DBus
 

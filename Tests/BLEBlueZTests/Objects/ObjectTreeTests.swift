@@ -53,6 +53,24 @@ import Waiting
         }
     }
 
+    @Test func `an advertisement from the kernel is applied again after one from bluetoothd`() {
+        var tree = tree()
+        let data: [UInt8] = [4, 0xFF, 0x59, 0, 1]
+        let received = ReceivedAdvertisement(
+            adapter: 10, address: 0xF0F1_F2F3_F4F5, isRandom: true, rssi: -50, data: data[...])
+        for _ in 0..<2 {
+            let heard = tree.receive(received, at: Self.path)
+            #expect(heard?.id.rawValue == Self.address)
+            #expect(heard?.advertisement.rssi == -50)
+            #expect(heard?.advertisement.manufacturerData == [0x59: [1]])
+            #expect(heard?.advertisement.localName == "Strap")
+            let other = DeviceProperties(manufacturerData: [0x59: [2]], isAdvertisement: true)
+            #expect(tree.add(Self.path, .device(other)) == [.heard(Self.path)])
+            #expect(tree.devices[Self.path]?.advertisement.manufacturerData == [0x59: [2]])
+        }
+        #expect(tree.receive(received, at: Self.path + "0")?.id == nil)
+    }
+
     @Test func `a name that follows in the scan response is reported`() {
         var tree = tree { $0.rssi = -50 }
         #expect(tree.add(Self.path, .device(DeviceProperties(name: "Other"))) == [.heard(Self.path)])

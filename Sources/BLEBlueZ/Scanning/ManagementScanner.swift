@@ -1,0 +1,180 @@
+internal import BLE
+internal import Loop
+internal import Waiting
+
+/// Receives the advertisements of an active scan from the kernel's management socket, on the stack's executor.
+///
+/// The kernel sends what it receives to every such socket of a program with the capability `CAP_NET_ADMIN`, whichever
+/// program has started the scan. So the scan itself is bluetoothd's, as without the socket. An advertisement is
+/// reported once bluetoothd has an object for its device, which the first one makes.
+actor ManagementScanner: BlueZRole {
+    enum Event: Sendable {
+        /// An advertisement was received.
+        case received(Peripheral.ID, Advertisement)
+        /// The socket has ended.
+        case ended(BLEError)
+    }
+
+    nonisolated let stack: BlueZStack
+    private let source: ManagementSocket
+    private let clock: any Clock<Duration>
+    private let report: @Sendable (Event) -> Void
+    private var socket: PacketSocket?
+    /// The number of the adapter whose advertisements are reported.
+    private var adapter: UInt16 = 0
+    /// Succeeds if the kernel sends advertisements to this program.
+    private var isPermitted = Outcome<Void>()
+    /// The paths of the objects of devices, by their addresses.
+    private var paths: [UInt64: String] = [:]
+    /// How much later than it is received an advertisement may be reported.
+    private var tolerance = Duration.zero
+    /// Ends a pause, in which advertisements wait in the socket.
+    private var pause: LoopTimer?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
+
+    /// - Parameters:
+    ///   - source: opens the socket.
+    ///   - report: receives events, on the stack's executor.
+    init(
+        _ stack: BlueZStack, _ source: ManagementSocket, clock: any Clock<Duration>,
+        report: @escaping @Sendable (Event) -> Void
+    ) {
+        (self.stack, self.source, self.clock, self.report) = (stack, source, clock, report)
+    }
+
+    deinit {
+        if let socket { stack.loop.perform { socket.close() } }
+    }
+
+    /// The maximum number of devices whose paths are kept. More are looked up again.
+    private static let capacity = 4096
+    /// The maximum length of a pause, in which the socket's buffer has to hold what arrives.
+    private static let longestPause = Duration.milliseconds(100)
+
+    // MARK: Starting and stopping
+
+    /// Opens the socket, unless it is open. Returns when the kernel has shown that it sends advertisements.
+    ///
+    /// Throws `unauthorized`, `notSupported`, `failed` and `timedOut`.
+    func start() async throws(BLEError) {
+        guard socket == nil else { return }
+        let id = BlueZ.adapterID(adapterPath)
+        guard id.hasPrefix("hci"), let number = UInt16(id.dropFirst(3)) else {
+            throw BLEError(.notSupported, "the kernel has no adapter \(id)", isRetryable: false)
+        }
+        adapter = number
+        let socket = PacketSocket(try source.open().get(), on: stack.loop)
+        self.socket = socket
+        let isPermitted = Outcome<Void>()
+        self.isPermitted = isPermitted
+        socket.open { [weak self] packet in
+            self?.assumeIsolated { $0.receive(packet) } ?? true
+        } onEnd: { [weak self] in
+            self?.assumeIsolated { $0.socketEnded() }
+        }
+        do throws(BLEError) {
+            // Without the capability, the kernel refuses it; with it, the kernel misses the adapter. It has no effect.
+            guard (try? socket.send(ManagementCommand.getConnections.packet)) == true else { throw Self.hasEnded }
+            let timer = isPermitted.expire(after: BlueZStack.promptly, clock: clock) {
+                BLEError(.timedOut, "the kernel's management socket did not answer")
+            }
+            defer { timer.cancel() }
+            try await isPermitted.wait()
+        } catch {
+            // It may have been stopped, and started again, since.
+            if self.socket === socket { stop() }
+            throw error
+        }
+        if self.socket === socket { onStack { $0.receivesPackets = true } }
+    }
+
+    /// Closes the socket. Does nothing if it is closed.
+    func stop() {
+        guard let socket else { return }
+        self.socket = nil
+        pause = nil
+        paths = [:]
+        socket.close()
+        onStack { $0.receivesPackets = false }
+        isPermitted.deliver(.failure(.lost("the scan was stopped while it was starting")))
+    }
+
+    /// Sets how much later than they are received advertisements may be reported.
+    func tolerate(_ delay: Duration) {
+        let isLess = delay < tolerance
+        tolerance = delay
+        if isLess, pause != nil { endPause() }
+    }
+
+    private static let hasEnded = BLEError(
+        .failed, "the kernel's management socket has ended", isRetryable: true, remedy: "Scan again.")
+
+    private func socketEnded() {
+        guard socket != nil else { return }
+        let isPermitted = isPermitted
+        guard onStack({ $0.receivesPackets }) else {
+            isPermitted.deliver(.failure(Self.hasEnded))
+            return
+        }
+        stop()
+        report(.ended(Self.hasEnded))
+    }
+
+    // MARK: Receiving
+
+    /// Handles a packet. Returns false if the next ones are to wait.
+    private func receive(_ packet: [UInt8]) -> Bool {
+        switch ManagementPacket(packet) {
+        case .advertisement(let received):
+            if received.adapter == adapter { receive(received) }
+        case .refused(.getConnections, let status):
+            isPermitted.deliver(status == .permissionDenied ? .failure(Self.notPermitted) : .success(()))
+        case .other: break
+        }
+        return pause == nil && !beginPause()
+    }
+
+    private static let notPermitted = BLEError(
+        .unauthorized, "this program may not receive advertisements from the kernel's management socket",
+        isRetryable: false,
+        remedy: "Give it the capability CAP_NET_ADMIN: AmbientCapabilities=CAP_NET_ADMIN in its unit, or setcap "
+            + "cap_net_admin+ep PROGRAM. Or let bluetoothd report the advertisements.")
+
+    private func receive(_ received: ReceivedAdvertisement) {
+        if let path = paths[received.address] {
+            if deliver(received, path) { return }
+            paths[received.address] = nil
+        }
+        guard let address = DeviceAddress(received.address)?.description,
+            let path = onStack({ $0.tree.device(address: address, adapter: $0.choice.path) }), deliver(received, path)
+        else { return }
+        if paths.count >= Self.capacity { paths = [:] }
+        paths[received.address] = path
+    }
+
+    /// Reports an advertisement of the device at a path. Returns false if there is no such device.
+    private func deliver(_ received: ReceivedAdvertisement, _ path: String) -> Bool {
+        guard let (id, advertisement) = onStack({ $0.receive(received, at: path) }) else { return false }
+        report(.received(id, advertisement))
+        return true
+    }
+
+    // MARK: Pauses
+
+    /// Lets advertisements wait to be handled together, if the scan tolerates it. Returns whether it does.
+    private func beginPause() -> Bool {
+        guard tolerance > .zero, socket != nil else { return false }
+        pause = stack.loop.schedule(after: min(tolerance, Self.longestPause)) { [weak self] in
+            self?.assumeIsolated { $0.endPause() }
+        }
+        return true
+    }
+
+    private func endPause() {
+        // Until everything is read, so that it does not begin again.
+        socket?.drain()
+        pause = nil
+        socket?.resume()
+    }
+}

@@ -1,0 +1,303 @@
+import BLE
+import BLEFakeBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Loop
+import Synchronization
+import Testing
+
+@testable import BLEBlueZ
+
+/// Scans whose advertisements come from the kernel's management socket.
+@Suite(.startsProcesses, .hangLimit)
+struct ManagementScanTests {
+    private static let level = Characteristic<[UInt8]>(BluetoothUUID(0x2A19))
+
+    private let world: BlueZWorld
+    private let battery: SimulatedPeripheral
+    private var daemon: FakeBlueZ { world.daemon }
+
+    init() async throws {
+        world = try await BlueZWorld()
+        battery = await world.radio.add(.battery())
+    }
+
+    private func withCentral(
+        _ socket: ManagementSocket? = nil, _ configuration: Central.Configuration = .quiet(),
+        _ check: (Central) async throws -> Void
+    ) async throws {
+        let central = try await Central(
+            backend: BlueZCentral(world.makeStack(), socket ?? daemon.managementSocket), configuration: configuration)
+        do {
+            try await check(central)
+        } catch {
+            await central.shutDown()
+            throw error
+        }
+        await central.shutDown()
+    }
+
+    private func events(_ central: Central, tolerance: Duration = .zero) -> DiscoveryEvents {
+        central.discoveryEvents(
+            matching: .id(battery.id), duplicates: true, staleAfter: nil, tolerance: tolerance)
+    }
+
+    /// Sets the strength with which the peripheral is received.
+    private func setStrength(_ strength: Int) async {
+        var advertisement = PeripheralDefinition.battery().advertisement
+        advertisement.rssi = strength
+        await battery.setAdvertisement(advertisement)
+    }
+
+    /// The next advertisement that is reported.
+    private func next(_ events: inout DiscoveryEvents.AsyncIterator) async throws -> Advertisement {
+        while let event = try await events.next() {
+            if case .found(let found) = event { return found.advertisement }
+            if case .updated(let found) = event { return found.advertisement }
+        }
+        throw BLEError(.failed, "the scan has ended")
+    }
+
+    // MARK: Advertisements
+
+    @Test func `advertisements have all structures, and the peripheral can be connected to`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            var advertisement = try await next(&events)
+            while advertisement.structures.isEmpty { advertisement = try await next(&events) }
+            let sent = try PeripheralDefinition.battery().advertisement.data().structures
+            #expect(advertisement.structures == sent)
+            #expect(advertisement.localName == "Simulated Battery")
+            #expect(advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
+            #expect(advertisement.rssi == -60)
+            let peripheral = central.peripheral(battery.id)
+            try await peripheral.connect()
+            #expect(try await peripheral.read(Self.level) == [90])
+        }
+    }
+
+    @Test(arguments: [Duration.zero, .milliseconds(5), .milliseconds(200)])
+    func `advertisements go on, also those that may wait`(_ tolerance: Duration) async throws {
+        try await withCentral { central in
+            var events = events(central, tolerance: tolerance).makeAsyncIterator()
+            // The first one makes the object.
+            for strength in [-50, -50, -51, -52] {
+                await setStrength(strength)
+                while try await next(&events).rssi != strength {}
+            }
+        }
+    }
+
+    @Test func `new data is reported, and data that another packet lacks is kept`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            while try await next(&events).structures.isEmpty {}
+            await battery.setAdvertisement(Advertisement(rssi: -60, manufacturerData: [0x0059: [1]]))
+            var advertisement = try await next(&events)
+            while advertisement.manufacturerData.isEmpty { advertisement = try await next(&events) }
+            #expect(advertisement.manufacturerData == [0x0059: [1]])
+            #expect(advertisement.localName == "Simulated Battery")
+            #expect(advertisement.structures == [AdvertisingStructure(type: 0xFF, bytes: [0x59, 0, 1])])
+        }
+    }
+
+    @Test func `bluetoothd is asked for as little as possible`() async throws {
+        try await AdapterCalls.monitored(bus: world.bus.address) { calls in
+            try await withCentral { central in
+                let scan = Task { for try await _ in central.discoveries(matching: .service(BluetoothUUID(0x180F))) {} }
+                let uuids = "0000180f-0000-1000-8000-00805f9b34fb"
+                let (filter, start) = (try await calls.next(), try await calls.next())
+                scan.cancel()
+                let stop = try await calls.next()
+                #expect(
+                    filter
+                        == AdapterCalls.Call(
+                            "SetDiscoveryFilter",
+                            ["Transport": "le", "DuplicateData": "false", "Pattern": "", "UUIDs": uuids]))
+                #expect(start == AdapterCalls.Call("StartDiscovery"))
+                #expect(stop == AdapterCalls.Call("StopDiscovery"))
+            }
+        }
+        #expect(daemon.managementSocketCount == 0)
+    }
+
+    @Test func `a scan for other transports comes from bluetoothd`() async throws {
+        try await withCentral { central in
+            let found = try await central.first(matching: .id(battery.id) && .transport(.any))
+            #expect(found.advertisement.structures.isEmpty)
+            #expect(daemon.managementSocketCount == 0)
+        }
+    }
+
+    @Test func `of two centrals, one has the socket, and both hear`() async throws {
+        let other = try await world.makeCentral()
+        var others = other.discoveryEvents(duplicates: true).makeAsyncIterator()
+        _ = try await next(&others)
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            while try await next(&events).structures.isEmpty {}
+            for strength in [-70, -50] {
+                await setStrength(strength)
+                while try await next(&others).rssi != strength {}
+                while try await next(&events).rssi != strength {}
+            }
+        }
+        await other.shutDown()
+    }
+
+    // MARK: Refusals and losses
+
+    @Test func `without the permission, a scan throws, and bluetoothd alone still serves`() async throws {
+        daemon.forbidManagement()
+        try await withCentral { central in
+            let error = await #expect(throws: BLEError.self) {
+                for try await _ in central.discoveries(matching: .any) {}
+            }
+            #expect(error?.code == .unauthorized)
+            #expect(error?.isRetryable == false)
+            #expect(error?.remedy?.contains("CAP_NET_ADMIN") == true)
+            #expect(await daemon.calls["StartDiscovery"] == nil)
+            await until { daemon.managementSocketCount == 0 }
+            _ = try await central.first(matching: .transport(.any))
+        }
+    }
+
+    @Test func `a socket that cannot be opened is an error of the scan`() async throws {
+        let socket = ManagementSocket { .failure(BLEError(.notSupported, "there are no sockets")) }
+        try await withCentral(socket) { central in
+            let error = await #expect(throws: BLEError.self) {
+                for try await _ in central.discoveries(matching: .any) {}
+            }
+            #expect(error?.code == .notSupported)
+            #expect(await daemon.calls["StartDiscovery"] == nil)
+        }
+    }
+
+    @Test func `a socket that does not answer fails after 10 s`() async throws {
+        let (kernel, clock) = (Kernel(answers: false), ManualClock())
+        try await withCentral(kernel.socket, .quiet(clock: clock)) { central in
+            let scan = Task { for try await _ in central.discoveries(matching: .any) {} }
+            await clock.sleepers(1, for: BlueZStack.promptly)
+            clock.advance(by: BlueZStack.promptly)
+            let error = await #expect(throws: BLEError.self) { try await scan.value }
+            #expect(error?.code == .timedOut)
+        }
+    }
+
+    @Test func `a socket that ends also ends the scan, and the next one opens another`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            while try await next(&events).structures.isEmpty {}
+            daemon.endManagement()
+            let error = await #expect(throws: BLEError.self) { while try await events.next() != nil {} }
+            #expect(error?.code == .failed)
+            await until { await !daemon.isDiscovering }
+            var again = self.events(central).makeAsyncIterator()
+            while try await next(&again).structures.isEmpty {}
+        }
+    }
+
+    @Test func `a scan goes on when the adapter is on again`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            while try await next(&events).structures.isEmpty {}
+            try await central.setPowered(false)
+            await until { daemon.managementSocketCount == 0 }
+            try await central.setPowered(true)
+            await until { daemon.managementSocketCount == 1 }
+            await setStrength(-40)
+            while try await next(&events).rssi != -40 {}
+        }
+    }
+
+    @Test func `a scan comes back with bluetoothd`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            while try await next(&events).structures.isEmpty {}
+            await daemon.kill()
+            await until { daemon.managementSocketCount == 0 }
+            try await daemon.start()
+            while try await next(&events).structures.isEmpty {}
+        }
+    }
+
+    // MARK: What the kernel sends
+
+    @Test func `bluetoothd's signals about advertisements are skipped`() async throws {
+        let kernel = Kernel()
+        try await withCentral(kernel.socket) { central in
+            var events = events(central).makeAsyncIterator()
+            // bluetoothd has made the object.
+            let first = try await next(&events)
+            #expect(first.rssi == -60)
+            await setStrength(-30)
+            await until { await daemon.shownStrength(of: battery.id) == -30 }
+            // Every signal that was sent before is handled.
+            _ = try await central.adapters()
+            kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -33))
+            var second = try await next(&events)
+            while second.rssi == -60 { second = try await next(&events) }
+            #expect(second.rssi == -33)
+        }
+    }
+
+    @Test func `other adapters, unknown addresses and nonsense do not disturb`() async throws {
+        let kernel = Kernel()
+        try await withCentral(kernel.socket) { central in
+            var events = events(central).makeAsyncIterator()
+            let first = try await next(&events)
+            #expect(first.rssi == -60)
+            kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -20, adapter: 1))
+            kernel.send([])
+            kernel.send([UInt8](repeating: 0xFF, count: 4096))
+            for number in 0..<10_000 {
+                // More than the socket holds, so that this waits for the central.
+                let address = [0xC0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]
+                await until { kernel.send(ManagementPacketTests.found(address)) }
+            }
+            // A malformed structure, and one without an end.
+            await until {
+                kernel.send(
+                    ManagementPacketTests.found(octets(battery.id), rssi: -34, [1, 1, 3, 3, 0x0F, 0x18, 30, 9, 65]))
+            }
+            var advertisement = try await next(&events)
+            while advertisement.rssi == -60 { advertisement = try await next(&events) }
+            #expect(advertisement.rssi == -34)
+            #expect(advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
+            kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: 127))
+            let last = try await next(&events)
+            #expect(last.rssi == nil)
+        }
+    }
+
+    private func octets(_ id: Peripheral.ID) -> [UInt8] {
+        id.rawValue.split(separator: ":").map { UInt8($0, radix: 16) ?? 0 }
+    }
+}
+
+/// A kernel that sends what a test says.
+private final class Kernel: Sendable {
+    private let loop = EventLoop(name: "kernel")
+    private let end = Mutex<PacketSocket?>(nil)
+    private let answers: Bool
+
+    init(answers: Bool = true) { self.answers = answers }
+
+    var socket: ManagementSocket {
+        ManagementSocket {
+            guard let pair = try? PacketSocket.pair() else { return .failure(BLEError(.failed, "no sockets are left")) }
+            let socket = PacketSocket(pair.0, on: self.loop)
+            self.end.withLock { $0 = socket }
+            // The command has no adapter.
+            if self.answers { self.send(ManagementPacketTests.packet(0x02, [0x15, 0, 0x11])) }
+            return .success(pair.1)
+        }
+    }
+
+    /// Returns whether there was room for the packet.
+    @discardableResult func send(_ packet: [UInt8]) -> Bool {
+        let socket = end.withLock(\.self)
+        return (try? socket?.send(packet)) == true
+    }
+}
