@@ -23,7 +23,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     private var context: CentralContext?
     /// This role's number with the stack, from the start until the shutdown.
-    private var role: Int?
+    private(set) var role: Int?
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
     /// The agents of the central's radios on this bus.
@@ -212,10 +212,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         switch event {
         case .received(let id, let advertisement):
             if isListening { report(.advertisementReceived(id, advertisement)) }
-        case .ended(let error):
-            // The next scan starts anew.
-            Task { try? await self.stopDiscovery() }
-            report(.scanEnded(error))
+        case .ended(let error): managementEnded(error)
         }
     }
 

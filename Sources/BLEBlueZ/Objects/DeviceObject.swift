@@ -13,6 +13,8 @@ extension ObjectTree {
         /// The data of the last advertisement from the kernel, which is usually the same again. Empty if bluetoothd has
         /// reported something since.
         fileprivate(set) var receivedData: [UInt8] = []
+        /// The address as a number. Nil until an advertisement from the kernel is compared with it.
+        fileprivate var number: UInt64?
         var isConnected = false
         /// The link, if there is one, of whichever program.
         fileprivate(set) var link: LinkIdentity?
@@ -41,6 +43,8 @@ extension ObjectTree {
         fileprivate(set) var hasDisconnected = false
         /// Why the link has ended.
         fileprivate(set) var linkEnd: LinkEnd?
+        /// Whether the address or its type has changed.
+        fileprivate(set) var hasNewIdentity = false
         /// The former address and adapter, if they have changed.
         fileprivate(set) var formerIdentity: (address: String, adapter: String)?
 
@@ -54,6 +58,7 @@ extension ObjectTree.DeviceObject {
     mutating func update(_ properties: DeviceProperties) -> ObjectTree.DeviceUpdate {
         var update = ObjectTree.DeviceUpdate()
         let (wasConnected, wereResolved, wasPaired) = (isConnected, areServicesResolved, isPaired)
+        let formerType = advertisement.addressType
         // Compared with the new one, unless the message itself shows that an advertisement was received.
         let former = properties.isAdvertisement ? nil : advertisement
         if properties.address.map({ $0 != address }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
@@ -63,6 +68,10 @@ extension ObjectTree.DeviceObject {
             adapter = properties.adapter ?? adapter
         }
         updateAdvertisement(properties)
+        if update.formerIdentity != nil || advertisement.addressType != formerType {
+            number = nil
+            update.hasNewIdentity = true
+        }
         if let value = properties.isConnected {
             isConnected = value
             if !value { link = nil } else if link == nil { link = ObjectTree.LinkIdentity() }
@@ -86,15 +95,39 @@ extension ObjectTree.DeviceObject {
         return update
     }
 
-    /// Applies an advertisement that the kernel has received. Returns what is known of the device.
-    mutating func receive(_ received: ReceivedAdvertisement) -> (id: Peripheral.ID, advertisement: Advertisement) {
-        isHeard = true
+    /// Applies an advertisement that the kernel has received. Returns what is known of the device, or nil if the
+    /// advertisement has another address.
+    ///
+    /// ``isHeard`` does not change: bluetoothd reports the end of signal strengths that it has reported, and of no
+    /// others.
+    mutating func receive(_ received: ReceivedAdvertisement) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        guard hasAddress(of: received.sender) else { return nil }
         advertisement.rssi = Int(received.rssi)
         if !receivedData.elementsEqual(received.data) {
             receivedData = Array(received.data)
             advertisement.merge(Advertisement(received: receivedData))
         }
         return (id, advertisement)
+    }
+
+    /// Whether the address is that of a sender. The bits of a public address can also be a random address, which is
+    /// that of another device.
+    private mutating func hasAddress(of sender: ReceivedAdvertisement.Sender) -> Bool {
+        if number == nil { number = DeviceAddress(Peripheral.ID(rawValue: address))?.rawValue }
+        if number == sender.address {
+            return advertisement.addressType.map { ($0 == .random) == sender.isRandom } ?? true
+        }
+        // The private address with which it was first received, if the kernel does not have the key that resolves it.
+        return sender.isRandom && address != id.rawValue && DeviceAddress(id)?.rawValue == sender.address
+    }
+
+    /// Whether ``endReception()`` has an effect.
+    var needsEndOfReception: Bool { !receivedData.isEmpty || !isHeard && advertisement.rssi != nil }
+
+    /// Forgets the signal strength, unless bluetoothd has reported one, whose end it also reports.
+    mutating func endReception() {
+        receivedData = []
+        if !isHeard { advertisement.rssi = nil }
     }
 
     private mutating func updateAdvertisement(_ properties: DeviceProperties) {

@@ -15,6 +15,8 @@ struct ObjectTree: Sendable {
     private var uses: [String: [String: AttributeUse]] = [:]
     /// The paths of devices, by adapter and address, if the path does not contain these.
     private var paths: [Identity: String] = [:]
+    /// The number of times a device has got another address or type of address, new devices included.
+    private(set) var identityChanges = 0
 
     private struct Identity: Hashable {
         let adapter: String
@@ -57,13 +59,20 @@ struct ObjectTree: Sendable {
         return isKnown ? add(path, properties) : []
     }
 
-    /// Applies an advertisement that the kernel has received from the device at a path. Returns nil if the device is
-    /// unknown.
+    /// Applies an advertisement that the kernel has received from the device at a path. Returns nil if there is no such
+    /// device, or if it has another address.
     mutating func receive(
         _ received: ReceivedAdvertisement, at path: String
     ) -> (id: Peripheral.ID, advertisement: Advertisement)? {
         guard let index = devices.index(forKey: path) else { return nil }
         return devices.values[index].value.receive(received)
+    }
+
+    /// Forgets the signal strengths that only the kernel has reported: bluetoothd does not report their end.
+    mutating func endReception() {
+        for index in devices.values.indices where devices.values[index].needsEndOfReception {
+            devices.values[index].value.endReception()
+        }
     }
 
     /// Adds an interface of an object, or updates its properties.
@@ -99,6 +108,7 @@ struct ObjectTree: Sendable {
         // Changed in place: an advertisement is too large to be copied for each change of the signal strength.
         let update = devices[path, default: Boxed(DeviceObject(id: Peripheral.ID(devicePath: path)))].value
             .update(properties)
+        if update.hasNewIdentity { identityChanges += 1 }
         if let former = update.formerIdentity, let device = devices[path] {
             forgetIdentity(path, address: former.address, adapter: former.adapter)
             let isUsual = device.address == device.id.rawValue && path.utf8.starts(with: device.adapter.utf8)

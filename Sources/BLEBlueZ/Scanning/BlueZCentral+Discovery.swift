@@ -5,6 +5,8 @@ internal import Logging
 extension BlueZCentral {
     /// Starts this client's discovery session, which serves any number of scans.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        let change = try await beginChange()
+        defer { discovery.endChange(change) }
         try requirePower()
         tolerate(filter.tolerance)
         var untimed = filter
@@ -19,25 +21,68 @@ extension BlueZCentral {
             if !discovery.isOn { stopManagement() }
             throw error
         }
-        if isListening { discovery.filter = untimed }
+        if isListening { discovery.changed(to: untimed) }
+    }
+
+    /// Waits until earlier changes of the scan have ended. Returns the number of this one.
+    private func beginChange() async throws(BLEError) -> Int {
+        let (number, turn) = discovery.addChange()
+        do throws(BLEError) {
+            try await turn.wait()
+        } catch {
+            discovery.endChange(number)
+            throw error
+        }
+        return number
     }
 
     private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         guard !filter.isPassive else {
             try await passive.start(filter)
-            stopManagement()
-            return try await stopSession()
+            try await stopSession()
+            return stopManagement()
         }
-        // Before the scan begins, so that nothing is missed.
-        if filter.transport == .le { try await management?.start() } else { stopManagement() }
-        try await setFilter(filter)
-        guard !discovery.isOn else { return }
         let epoch = discovery.epoch
-        try await startSession(filter)
-        guard discovery.started(in: epoch) else { throw .lost("the adapter disappeared while the scan was starting") }
-        await passive.stop()
-        // Devices that another client's scan has found are in range too, and are not announced as new.
-        for path in objects.devices.keys { heard(path) }
+        // The socket is open as long as bluetoothd has a filter with which it reports little: from before the first
+        // such filter until after the next other one.
+        let isQuiet = filter.transport == .le && management != nil
+        if isQuiet { try await startManagement() }
+        try await setFilter(filter, isQuiet: isQuiet)
+        if !isQuiet { stopManagement() }
+        let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
+        guard discovery.epoch == epoch else { throw disappeared }
+        if !discovery.isOn {
+            try await startSession(filter, isQuiet: isQuiet)
+            guard discovery.started(in: epoch) else { throw disappeared }
+            await passive.stop()
+            // Devices that another client's scan has found are in range too, and are not announced as new.
+            for path in objects.devices.keys { heard(path) }
+        }
+        guard !isQuiet || management?.isOpen == true else {
+            // The socket may have ended before there was a session to end with it.
+            discovery.socketEnded()
+            Task { await self.endDeafSession() }
+            throw .lost("the kernel's management socket ended while the scan was starting")
+        }
+    }
+
+    private func startManagement() async throws(BLEError) {
+        guard let role else { throw .shutDown }
+        try await management?.start(for: role)
+    }
+
+    /// Handles the end of the socket from which advertisements are received.
+    func managementEnded(_ error: BLEError) {
+        discovery.socketEnded()
+        report(.scanEnded(error))
+        Task { await self.endDeafSession() }
+    }
+
+    /// Ends the session whose socket has ended, unless a later scan has opened another.
+    private func endDeafSession() async {
+        guard let change = try? await beginChange() else { return }
+        defer { discovery.endChange(change) }
+        if discovery.isDeaf { try? await stopSession() }
     }
 
     /// Whether received advertisements are reported.
@@ -68,11 +113,11 @@ extension BlueZCentral {
     ///
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
-    private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
+    private func startSession(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
         var isFirst = true
         try await Backoff(every: .milliseconds(500)).retry(clock: configuredClock) { () throws(BLEError) in
             // The filter is set again, whether or not the ended session had one.
-            if !isFirst { try await setFilter(filter) }
+            if !isFirst { try await setFilter(filter, isQuiet: isQuiet) }
             isFirst = false
             _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
@@ -91,10 +136,9 @@ extension BlueZCentral {
         Task { _ = try? await self.stack.call(stop, during: .discovery) }
     }
 
-    private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
+    /// - Parameter isQuiet: whether bluetoothd is to report little, because advertisements are received from the kernel.
+    private func setFilter(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
         let version = objects.adapters[adapterPath]?.version
-        // What bluetoothd reports of advertisements is skipped if the kernel's socket is open.
-        let isQuiet = onStack { $0.receivesPackets }
         let hasPatterns = version?.hasPatterns ?? false
         var options: [String: DBusValue] = [
             "Transport": .string(Self.name(of: filter.transport)),
@@ -132,6 +176,8 @@ extension BlueZCentral {
 
     /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
+        let change = try await beginChange()
+        defer { discovery.endChange(change) }
         tolerate(.zero)
         discovery.filter = nil
         stopManagement()

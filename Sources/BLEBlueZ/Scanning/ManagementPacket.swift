@@ -34,7 +34,8 @@ enum ManagementPacket: Equatable {
             for octet in bytes[6..<12].reversed() { address = address << 8 | UInt64(octet) }
             self = .advertisement(
                 ReceivedAdvertisement(
-                    adapter: UInt16(Self.number(bytes, at: 2)), address: address, isRandom: type == 2,
+                    adapter: UInt16(Self.number(bytes, at: 2)),
+                    sender: ReceivedAdvertisement.Sender(address: address, isRandom: type == 2),
                     rssi: Int8(bitPattern: bytes[13]), data: bytes[start...]))
         case Event.commandStatus:
             guard bytes.count == Self.headerLength + 3,
@@ -53,11 +54,16 @@ enum ManagementPacket: Equatable {
 
 /// An LE advertisement as the kernel reports it.
 struct ReceivedAdvertisement: Equatable {
+    /// An address and its type.
+    struct Sender: Hashable {
+        /// The identity address, if the kernel has the key of the device.
+        let address: UInt64
+        let isRandom: Bool
+    }
+
     /// The number of the adapter that received it: 0 for `hci0`.
     var adapter: UInt16
-    /// The address, which is the identity address if the kernel has the key of the device.
-    var address: UInt64
-    var isRandom: Bool
+    var sender: Sender
     /// In dBm; 127 if it is not known.
     var rssi: Int8
     /// The advertising data, followed by that of the scan response.

@@ -20,12 +20,13 @@ actor ManagementScanner: BlueZRole {
     private let clock: any Clock<Duration>
     private let report: @Sendable (Event) -> Void
     private var socket: PacketSocket?
+    /// The central's number with the stack.
+    private var role = 0
     /// The number of the adapter whose advertisements are reported.
     private var adapter: UInt16 = 0
     /// Succeeds if the kernel sends advertisements to this program.
     private var isPermitted = Outcome<Void>()
-    /// The paths of the objects of devices, by their addresses.
-    private var paths: [UInt64: String] = [:]
+    private var senders = SenderTable()
     /// How much later than it is received an advertisement may be reported.
     private var tolerance = Duration.zero
     /// Ends a pause, in which advertisements wait in the socket.
@@ -47,24 +48,33 @@ actor ManagementScanner: BlueZRole {
         if let socket { stack.loop.perform { socket.close() } }
     }
 
-    /// The maximum number of devices whose paths are kept. More are looked up again.
-    private static let capacity = 4096
     /// The maximum length of a pause, in which the socket's buffer has to hold what arrives.
     private static let longestPause = Duration.milliseconds(100)
+    /// The maximum number of advertisements to handle before the loop does its other work.
+    private static let packetsPerTurn = 256
 
     // MARK: Starting and stopping
 
-    /// Opens the socket, unless it is open. Returns when the kernel has shown that it sends advertisements.
+    /// Whether the socket is open, and the kernel has shown that it sends advertisements.
+    nonisolated var isOpen: Bool { assumeIsolated { $0.socket != nil && !$0.isPermitted.isOpen } }
+
+    /// Opens the socket, unless it is open. Returns when the kernel has shown that it sends advertisements. An earlier
+    /// call must have returned.
     ///
-    /// Throws `unauthorized`, `notSupported`, `failed` and `timedOut`.
-    func start() async throws(BLEError) {
+    /// Throws `unauthorized`, `notSupported`, `failed` and `timedOut`, and `bluetoothLost` if it is stopped meanwhile.
+    ///
+    /// - Parameter role: the central's number with the stack.
+    func start(for role: Int) async throws(BLEError) {
         guard socket == nil else { return }
+        self.role = role
         let id = BlueZ.adapterID(adapterPath)
         guard id.hasPrefix("hci"), let number = UInt16(id.dropFirst(3)) else {
             throw BLEError(.notSupported, "the kernel has no adapter \(id)", isRetryable: false)
         }
         adapter = number
-        let socket = PacketSocket(try source.open().get(), on: stack.loop)
+        let descriptor = try source.open().get()
+        ManagementFilter(adapter: number).attach(to: descriptor)
+        let socket = PacketSocket(descriptor, on: stack.loop)
         self.socket = socket
         let isPermitted = Outcome<Void>()
         self.isPermitted = isPermitted
@@ -86,7 +96,8 @@ actor ManagementScanner: BlueZRole {
             if self.socket === socket { stop() }
             throw error
         }
-        if self.socket === socket { onStack { $0.receivesPackets = true } }
+        guard self.socket === socket else { throw Self.wasStopped }
+        onStack { $0.setReceivesPackets(true, of: role) }
     }
 
     /// Closes the socket. Does nothing if it is closed.
@@ -94,11 +105,16 @@ actor ManagementScanner: BlueZRole {
         guard let socket else { return }
         self.socket = nil
         pause = nil
-        paths = [:]
+        senders = SenderTable()
         socket.close()
-        onStack { $0.receivesPackets = false }
-        isPermitted.deliver(.failure(.lost("the scan was stopped while it was starting")))
+        onStack { [role] stack in
+            stack.setReceivesPackets(false, of: role)
+            stack.endReception()
+        }
+        isPermitted.deliver(.failure(Self.wasStopped))
     }
+
+    private static let wasStopped = BLEError.lost("the scan was stopped while it was starting")
 
     /// Sets how much later than they are received advertisements may be reported.
     func tolerate(_ delay: Duration) {
@@ -112,13 +128,10 @@ actor ManagementScanner: BlueZRole {
 
     private func socketEnded() {
         guard socket != nil else { return }
-        let isPermitted = isPermitted
-        guard onStack({ $0.receivesPackets }) else {
-            isPermitted.deliver(.failure(Self.hasEnded))
-            return
-        }
+        // The scan that is starting ends with it, if there is one.
+        let isStarting = isPermitted.deliver(.failure(Self.hasEnded))
         stop()
-        report(.ended(Self.hasEnded))
+        if !isStarting { report(.ended(Self.hasEnded)) }
     }
 
     // MARK: Receiving
@@ -127,12 +140,13 @@ actor ManagementScanner: BlueZRole {
     private func receive(_ packet: [UInt8]) -> Bool {
         switch ManagementPacket(packet) {
         case .advertisement(let received):
-            if received.adapter == adapter { receive(received) }
+            guard received.adapter == adapter, receive(received), pause == nil else { break }
+            return !beginPause()
         case .refused(.getConnections, let status):
             isPermitted.deliver(status == .permissionDenied ? .failure(Self.notPermitted) : .success(()))
         case .other: break
         }
-        return pause == nil && !beginPause()
+        return pause == nil
     }
 
     private static let notPermitted = BLEError(
@@ -141,19 +155,25 @@ actor ManagementScanner: BlueZRole {
         remedy: "Give it the capability CAP_NET_ADMIN: AmbientCapabilities=CAP_NET_ADMIN in its unit, or setcap "
             + "cap_net_admin+ep PROGRAM. Or let bluetoothd report the advertisements.")
 
-    private func receive(_ received: ReceivedAdvertisement) {
-        if let path = paths[received.address] {
-            if deliver(received, path) { return }
-            paths[received.address] = nil
+    /// Reports an advertisement. Returns false if bluetoothd has no object for its device.
+    private func receive(_ received: ReceivedAdvertisement) -> Bool {
+        let changes = onStack { $0.tree.identityChanges }
+        switch senders.find(received.sender, changes) {
+        case .object(let path): if deliver(received, path) { return true }
+        case .unknown: return false
+        case nil: break
         }
-        guard let address = DeviceAddress(received.address)?.description,
+        guard let address = DeviceAddress(received.sender.address)?.description,
             let path = onStack({ $0.tree.device(address: address, adapter: $0.choice.path) }), deliver(received, path)
-        else { return }
-        if paths.count >= Self.capacity { paths = [:] }
-        paths[received.address] = path
+        else {
+            senders.setUnknown(received.sender, changes)
+            return false
+        }
+        senders.set(path, received.sender)
+        return true
     }
 
-    /// Reports an advertisement of the device at a path. Returns false if there is no such device.
+    /// Reports an advertisement of the device at a path. Returns false if that device did not send it.
     private func deliver(_ received: ReceivedAdvertisement, _ path: String) -> Bool {
         guard let (id, advertisement) = onStack({ $0.receive(received, at: path) }) else { return false }
         report(.received(id, advertisement))
@@ -172,9 +192,15 @@ actor ManagementScanner: BlueZRole {
     }
 
     private func endPause() {
-        // Until everything is read, so that it does not begin again.
-        socket?.drain()
-        pause = nil
-        socket?.resume()
+        guard let socket else { return }
+        // Until everything is read, so that the pause does not begin again.
+        let isEmpty = socket.drain(atMost: Self.packetsPerTurn)
+        guard self.socket === socket else { return }
+        if isEmpty {
+            pause = nil
+            socket.resume()
+        } else {
+            pause = stack.loop.schedule(after: .zero) { [weak self] in self?.assumeIsolated { $0.endPause() } }
+        }
     }
 }

@@ -35,12 +35,14 @@ package actor BlueZStack {
     /// The bluetoothd that has listed its objects last.
     private var stack: String?
     let waits = ObjectWaits()
-    /// Whether the central receives advertisements from the kernel. What bluetoothd signals about them is then skipped.
-    var receivesPackets = false
+    /// Whether a role receives advertisements from the kernel. What bluetoothd signals about them is then skipped.
+    private(set) var receivesPackets = false
     /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
-    private var roles: [Int: Role] = [:]
+    private var roles: [Int: Role] = [:] {
+        didSet { receivesPackets = roles.values.contains(where: \.receivesPackets) }
+    }
     private var registrations = Registrations()
     private var deliveries = Deliveries()
     private var lastRole = 0
@@ -262,8 +264,8 @@ package actor BlueZStack {
         tell(.adapterStateChanged(state))
     }
 
-    /// Applies an advertisement that the kernel has received from the device at a path. Returns nil if there is no such
-    /// device.
+    /// Applies an advertisement that the kernel has received from the device at a path. Returns nil if that device did
+    /// not send it.
     func receive(
         _ received: ReceivedAdvertisement, at path: String
     ) -> (id: DeviceID, advertisement: Advertisement)? {
@@ -292,6 +294,12 @@ package actor BlueZStack {
         roles[role]?.tolerance = tolerance
         updateTolerance()
     }
+
+    /// Sets whether a role receives advertisements from the kernel. Ends with the role.
+    func setReceivesPackets(_ receives: Bool, of role: Int) { roles[role]?.receivesPackets = receives }
+
+    /// Ends the reception of advertisements from the kernel: what only the kernel has told of signal strengths is void.
+    func endReception() { tree.endReception() }
 
     /// Begins or ends a period in which signals are awaited.
     func hold(_ isHeld: Bool) {

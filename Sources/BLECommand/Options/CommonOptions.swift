@@ -65,6 +65,9 @@ struct CommonOptions: ParsableArguments {
         guard !managementSocket || (backend == .bluez && replay == nil) else {
             throw ValidationError("--management-socket is for an adapter: remove --backend and --replay.")
         }
+        guard !managementSocket || radio.isEmpty || radio.contains(where: \.isAdapter) else {
+            throw ValidationError("--management-socket is for an adapter: add one, such as --radio hci0.")
+        }
         guard radio.isEmpty || (adapter == nil && record == nil) else {
             throw ValidationError("--radio is for several radios: remove --adapter and --record.")
         }
@@ -206,6 +209,9 @@ struct CommonOptions: ParsableArguments {
     ) async throws -> PeripheralHost {
         guard radio.isEmpty else {
             throw ValidationError("A peripheral is served on one adapter: --adapter in place of --radio.")
+        }
+        guard !managementSocket else {
+            throw ValidationError("--management-socket is for scans: remove it.")
         }
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))

@@ -55,6 +55,10 @@ enum RadioArgument: Hashable, Sendable {
         }
     }
 
+    var isAdapter: Bool {
+        if case .adapter = self { true } else { false }
+    }
+
     /// Returns the radio. Throws `ValidationError` for a file that has no key.
     ///
     /// - Parameters:

@@ -55,11 +55,13 @@ final class FakeManagement: Sendable {
         return .success(pair.1)
     }
 
-    /// Refuses a command, which is for no adapter.
+    /// Refuses a command, as the kernel does (`hci_mgmt_cmd` in its `net/bluetooth/hci_sock.c`): one that it does not
+    /// know, one that is not permitted, and one for an adapter that does not exist.
     private func answer(_ packet: [UInt8], on socket: PacketSocket) {
-        guard packet.count >= 6 else { return }
-        let status: UInt8 = state.withLock { $0.isForbidden } ? 0x14 : 0x11
-        _ = try? socket.send([0x02, 0x00, 0xFF, 0xFF, 3, 0, packet[0], packet[1], status])
+        guard packet.count >= 6, Int(packet[4]) | Int(packet[5]) << 8 == packet.count - 6 else { return }
+        let isGetConnections = packet[0] == 0x15 && packet[1] == 0
+        let status: UInt8 = !isGetConnections ? 0x01 : state.withLock { $0.isForbidden } ? 0x14 : 0x11
+        _ = try? socket.send([0x02, 0x00, packet[2], packet[3], 3, 0, packet[0], packet[1], status])
     }
 
     /// Sends what an adapter has received to all programs that may receive it. A program that does not read loses it.

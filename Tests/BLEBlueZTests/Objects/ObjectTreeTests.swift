@@ -57,7 +57,7 @@ import Waiting
         var tree = tree()
         let data: [UInt8] = [4, 0xFF, 0x59, 0, 1]
         let received = ReceivedAdvertisement(
-            adapter: 10, address: 0xF0F1_F2F3_F4F5, isRandom: true, rssi: -50, data: data[...])
+            adapter: 10, sender: Self.sender, rssi: -50, data: data[...])
         for _ in 0..<2 {
             let heard = tree.receive(received, at: Self.path)
             #expect(heard?.id.rawValue == Self.address)
@@ -69,6 +69,63 @@ import Waiting
             #expect(tree.devices[Self.path]?.advertisement.manufacturerData == [0x59: [2]])
         }
         #expect(tree.receive(received, at: Self.path + "0")?.id == nil)
+    }
+
+    private static let sender = ReceivedAdvertisement.Sender(address: 0xF0F1_F2F3_F4F5, isRandom: true)
+
+    private func received(
+        _ address: UInt64 = sender.address, isRandom: Bool = true, rssi: Int8 = -50
+    ) -> ReceivedAdvertisement {
+        ReceivedAdvertisement(
+            adapter: 10, sender: ReceivedAdvertisement.Sender(address: address, isRandom: isRandom), rssi: rssi,
+            data: [2, 1, 6])
+    }
+
+    @Test func `an advertisement counts only for the device with its address, and the type of that`() {
+        var tree = tree { $0.addressType = .public }
+        #expect(tree.receive(received(), at: Self.path) == nil)
+        #expect(tree.receive(received(0xF0F1_F2F3_F4F6, isRandom: false), at: Self.path) == nil)
+        #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
+        #expect(tree.receive(received(isRandom: false), at: Self.path)?.advertisement.rssi == -50)
+        // The object is removed, and its path is that of another device.
+        _ = tree.remove(Self.path, interfaces: [BlueZ.device])
+        #expect(tree.receive(received(isRandom: false), at: Self.path) == nil)
+        let other = DeviceProperties(address: Self.address, adapter: Self.adapter, addressType: .random)
+        _ = tree.add(Self.path, .device(other))
+        #expect(tree.receive(received(isRandom: false), at: Self.path) == nil)
+        #expect(tree.receive(received(), at: Self.path)?.advertisement.rssi == -50)
+    }
+
+    @Test func `a device whose identity is revealed is the sender with either address`() {
+        var tree = tree { $0.addressType = .random }
+        #expect(tree.receive(received(), at: Self.path) != nil)
+        let changes = tree.identityChanges
+        let identity = DeviceProperties(address: "C0:FF:EE:00:00:01", addressType: .public)
+        _ = tree.update(Self.path, .device(identity))
+        #expect(tree.identityChanges > changes)
+        #expect(tree.receive(received(0xC0FF_EE00_0001, isRandom: false), at: Self.path) != nil)
+        #expect(tree.receive(received(0xC0FF_EE00_0001), at: Self.path) == nil)
+        #expect(tree.receive(received(), at: Self.path) != nil)
+        #expect(tree.receive(received(isRandom: false), at: Self.path) == nil)
+        // Nothing else changes identities.
+        let known = tree.identityChanges
+        _ = tree.update(Self.path, .device(DeviceProperties(name: "Other", rssi: -3, isAdvertisement: true)))
+        #expect(tree.identityChanges == known)
+    }
+
+    @Test func `what only the kernel has heard is not in range after the scan`() {
+        var tree = tree()
+        #expect(tree.receive(received(rssi: -40), at: Self.path)?.advertisement.rssi == -40)
+        #expect(tree.devices[Self.path]?.isHeard == false)
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
+        #expect(tree.devices[Self.path]?.receivedData == [])
+        // bluetoothd reports the end of what it has reported.
+        _ = tree.update(Self.path, .device(DeviceProperties(rssi: -41, isAdvertisement: true)))
+        #expect(tree.receive(received(rssi: -40), at: Self.path) != nil)
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.isHeard == true)
+        #expect(tree.devices[Self.path]?.advertisement.rssi == -40)
     }
 
     @Test func `a name that follows in the scan response is reported`() {

@@ -4,7 +4,6 @@ import BLESimulation
 import BLETestSupport
 import BlueZTestSupport
 import Loop
-import Synchronization
 import Testing
 
 @testable import BLEBlueZ
@@ -50,22 +49,13 @@ struct ManagementScanTests {
         await battery.setAdvertisement(advertisement)
     }
 
-    /// The next advertisement that is reported.
-    private func next(_ events: inout DiscoveryEvents.AsyncIterator) async throws -> Advertisement {
-        while let event = try await events.next() {
-            if case .found(let found) = event { return found.advertisement }
-            if case .updated(let found) = event { return found.advertisement }
-        }
-        throw BLEError(.failed, "the scan has ended")
-    }
-
     // MARK: Advertisements
 
     @Test func `advertisements have all structures, and the peripheral can be connected to`() async throws {
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            var advertisement = try await next(&events)
-            while advertisement.structures.isEmpty { advertisement = try await next(&events) }
+            var advertisement = try await events.advertisement()
+            while advertisement.structures.isEmpty { advertisement = try await events.advertisement() }
             let sent = try PeripheralDefinition.battery().advertisement.data().structures
             #expect(advertisement.structures == sent)
             #expect(advertisement.localName == "Simulated Battery")
@@ -84,7 +74,7 @@ struct ManagementScanTests {
             // The first one makes the object.
             for strength in [-50, -50, -51, -52] {
                 await setStrength(strength)
-                while try await next(&events).rssi != strength {}
+                while try await events.advertisement().rssi != strength {}
             }
         }
     }
@@ -92,10 +82,10 @@ struct ManagementScanTests {
     @Test func `new data is reported, and data that another packet lacks is kept`() async throws {
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            while try await next(&events).structures.isEmpty {}
+            while try await events.advertisement().structures.isEmpty {}
             await battery.setAdvertisement(Advertisement(rssi: -60, manufacturerData: [0x0059: [1]]))
-            var advertisement = try await next(&events)
-            while advertisement.manufacturerData.isEmpty { advertisement = try await next(&events) }
+            var advertisement = try await events.advertisement()
+            while advertisement.manufacturerData.isEmpty { advertisement = try await events.advertisement() }
             #expect(advertisement.manufacturerData == [0x0059: [1]])
             #expect(advertisement.localName == "Simulated Battery")
             #expect(advertisement.structures == [AdvertisingStructure(type: 0xFF, bytes: [0x59, 0, 1])])
@@ -133,14 +123,14 @@ struct ManagementScanTests {
     @Test func `of two centrals, one has the socket, and both hear`() async throws {
         let other = try await world.makeCentral()
         var others = other.discoveryEvents(duplicates: true).makeAsyncIterator()
-        _ = try await next(&others)
+        _ = try await others.advertisement()
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            while try await next(&events).structures.isEmpty {}
+            while try await events.advertisement().structures.isEmpty {}
             for strength in [-70, -50] {
                 await setStrength(strength)
-                while try await next(&others).rssi != strength {}
-                while try await next(&events).rssi != strength {}
+                while try await others.advertisement().rssi != strength {}
+                while try await events.advertisement().rssi != strength {}
             }
         }
         await other.shutDown()
@@ -175,7 +165,7 @@ struct ManagementScanTests {
     }
 
     @Test func `a socket that does not answer fails after 10 s`() async throws {
-        let (kernel, clock) = (Kernel(answers: false), ManualClock())
+        let (kernel, clock) = (ScriptedKernel(answers: false), ManualClock())
         try await withCentral(kernel.socket, .quiet(clock: clock)) { central in
             let scan = Task { for try await _ in central.discoveries(matching: .any) {} }
             await clock.sleepers(1, for: BlueZStack.promptly)
@@ -188,67 +178,69 @@ struct ManagementScanTests {
     @Test func `a socket that ends also ends the scan, and the next one opens another`() async throws {
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            while try await next(&events).structures.isEmpty {}
+            while try await events.advertisement().structures.isEmpty {}
             daemon.endManagement()
             let error = await #expect(throws: BLEError.self) { while try await events.next() != nil {} }
             #expect(error?.code == .failed)
             await until { await !daemon.isDiscovering }
             var again = self.events(central).makeAsyncIterator()
-            while try await next(&again).structures.isEmpty {}
+            while try await again.advertisement().structures.isEmpty {}
         }
     }
 
     @Test func `a scan goes on when the adapter is on again`() async throws {
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            while try await next(&events).structures.isEmpty {}
+            while try await events.advertisement().structures.isEmpty {}
             try await central.setPowered(false)
             await until { daemon.managementSocketCount == 0 }
             try await central.setPowered(true)
             await until { daemon.managementSocketCount == 1 }
             await setStrength(-40)
-            while try await next(&events).rssi != -40 {}
+            while try await events.advertisement().rssi != -40 {}
         }
     }
 
     @Test func `a scan comes back with bluetoothd`() async throws {
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            while try await next(&events).structures.isEmpty {}
+            while try await events.advertisement().structures.isEmpty {}
             await daemon.kill()
             await until { daemon.managementSocketCount == 0 }
             try await daemon.start()
-            while try await next(&events).structures.isEmpty {}
+            while try await events.advertisement().structures.isEmpty {}
         }
     }
 
     // MARK: What the kernel sends
 
     @Test func `bluetoothd's signals about advertisements are skipped`() async throws {
-        let kernel = Kernel()
+        let kernel = ScriptedKernel()
         try await withCentral(kernel.socket) { central in
             var events = events(central).makeAsyncIterator()
             // bluetoothd has made the object.
-            let first = try await next(&events)
+            let first = try await events.advertisement()
             #expect(first.rssi == -60)
             await setStrength(-30)
             await until { await daemon.shownStrength(of: battery.id) == -30 }
             // Every signal that was sent before is handled.
             _ = try await central.adapters()
-            kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -33))
-            var second = try await next(&events)
-            while second.rssi == -60 { second = try await next(&events) }
+            kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: -33))
+            var second = try await events.advertisement()
+            while second.rssi == -60 { second = try await events.advertisement() }
             #expect(second.rssi == -33)
         }
     }
 
     @Test func `other adapters, unknown addresses and nonsense do not disturb`() async throws {
-        let kernel = Kernel()
+        let kernel = ScriptedKernel()
         try await withCentral(kernel.socket) { central in
             var events = events(central).makeAsyncIterator()
-            let first = try await next(&events)
+            let first = try await events.advertisement()
             #expect(first.rssi == -60)
-            kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: -20, adapter: 1))
+            kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: -20, adapter: 1))
+            // The bits of its address, as a public one.
+            kernel.send(ManagementPacketTests.found(battery.id.octets, type: 1, rssi: -21))
             kernel.send([])
             kernel.send([UInt8](repeating: 0xFF, count: 4096))
             for number in 0..<10_000 {
@@ -259,45 +251,15 @@ struct ManagementScanTests {
             // A malformed structure, and one without an end.
             await until {
                 kernel.send(
-                    ManagementPacketTests.found(octets(battery.id), rssi: -34, [1, 1, 3, 3, 0x0F, 0x18, 30, 9, 65]))
+                    ManagementPacketTests.found(battery.id.octets, rssi: -34, [1, 1, 3, 3, 0x0F, 0x18, 30, 9, 65]))
             }
-            var advertisement = try await next(&events)
-            while advertisement.rssi == -60 { advertisement = try await next(&events) }
+            var advertisement = try await events.advertisement()
+            while advertisement.rssi == -60 { advertisement = try await events.advertisement() }
             #expect(advertisement.rssi == -34)
             #expect(advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
-            kernel.send(ManagementPacketTests.found(octets(battery.id), rssi: 127))
-            let last = try await next(&events)
+            kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: 127))
+            let last = try await events.advertisement()
             #expect(last.rssi == nil)
         }
-    }
-
-    private func octets(_ id: Peripheral.ID) -> [UInt8] {
-        id.rawValue.split(separator: ":").map { UInt8($0, radix: 16) ?? 0 }
-    }
-}
-
-/// A kernel that sends what a test says.
-private final class Kernel: Sendable {
-    private let loop = EventLoop(name: "kernel")
-    private let end = Mutex<PacketSocket?>(nil)
-    private let answers: Bool
-
-    init(answers: Bool = true) { self.answers = answers }
-
-    var socket: ManagementSocket {
-        ManagementSocket {
-            guard let pair = try? PacketSocket.pair() else { return .failure(BLEError(.failed, "no sockets are left")) }
-            let socket = PacketSocket(pair.0, on: self.loop)
-            self.end.withLock { $0 = socket }
-            // The command has no adapter.
-            if self.answers { self.send(ManagementPacketTests.packet(0x02, [0x15, 0, 0x11])) }
-            return .success(pair.1)
-        }
-    }
-
-    /// Returns whether there was room for the packet.
-    @discardableResult func send(_ packet: [UInt8]) -> Bool {
-        let socket = end.withLock(\.self)
-        return (try? socket?.send(packet)) == true
     }
 }

@@ -48,6 +48,18 @@ struct ScanCommandTests {
         #expect(try result.objects.map { $0["name"] as? String } == ["Strap 2"])
     }
 
+    @Test(arguments: [
+        ["scan", "--passive"], ["scan", "--transport", "any"], ["scan", "--transport", "classic"],
+        ["scan", "--radio", "esphome://proxy.invalid"], ["scan", "--backend", "simulated"],
+        ["advertise", "--name", "Lamp"],
+    ])
+    func `a management socket that would not be used is wrong usage`(_ words: [String]) async throws {
+        let world = try await BlueZWorld()
+        let result = try await world.ble(words + ["--management-socket"]).run()
+        #expect(result.status == 64)
+        #expect(result.errors.contains("--management-socket"))
+    }
+
     /// The key of the Core Specification's sample data.
     private static let key = "ec0234a357c8ad05341010a60a397d9b"
     private static let identityKey = IdentityResolvingKey(Hex.bytes(key)!)!

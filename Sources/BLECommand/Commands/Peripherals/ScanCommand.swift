@@ -74,6 +74,10 @@ struct ScanCommand: AsyncParsableCommand {
     var sort = ScanTable.Order.rssi
 
     func validate() throws {
+        guard !options.managementSocket || transport == .le && !passive else {
+            throw ValidationError(
+                "--management-socket is for active scans for LE: remove it, or --passive and --transport.")
+        }
         guard let duration else { return }
         guard duration >= 0, duration <= 31_536_000 else {
             throw ValidationError("--duration is a number of seconds from 0 to a year.")
