@@ -14,7 +14,7 @@ extension ObjectTree {
         /// reported something since.
         fileprivate(set) var receivedData: [UInt8] = []
         /// The address as a number. Nil until an advertisement from the kernel is compared with it.
-        fileprivate var number: UInt64?
+        fileprivate(set) var number: UInt64?
         var isConnected = false
         /// The link, if there is one, of whichever program.
         fileprivate(set) var link: LinkIdentity?

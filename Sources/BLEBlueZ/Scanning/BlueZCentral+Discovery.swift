@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 extension BlueZCentral {
     /// Starts this client's discovery session, which serves any number of scans.
@@ -136,7 +137,7 @@ extension BlueZCentral {
         Task { _ = try? await self.stack.call(stop, during: .discovery) }
     }
 
-    /// - Parameter isQuiet: whether bluetoothd is to report little, because advertisements are received from the kernel.
+    /// - Parameter isQuiet: whether bluetoothd is to report little: advertisements are received from the kernel.
     private func setFilter(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
         let version = objects.adapters[adapterPath]?.version
         let hasPatterns = version?.hasPatterns ?? false

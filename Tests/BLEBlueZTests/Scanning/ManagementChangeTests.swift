@@ -56,7 +56,7 @@ struct ManagementChangeTests {
             BlueZStack.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) { _ in })
         func scan() async throws {
             let (central, _) = try await makeCentral(stack)
-            var events = events(central)
+            var events = self.events(central)
             while try await events.advertisement().structures.isEmpty {}
             #expect(await stack.receivesPackets)
         }
@@ -64,10 +64,10 @@ struct ManagementChangeTests {
         await until { await !stack.isShared && daemon.managementSocketCount == 0 }
         #expect(await !stack.receivesPackets)
         let central = try await Central(backend: BlueZCentral(stack), configuration: .quiet())
-        var events = events(central)
-        _ = try await events.advertisement()
+        var others = self.events(central)
+        _ = try await others.advertisement()
         // Changes of 1 dB, which bluetoothd reports only if it is asked for more than of a central with a socket.
-        for strength in [-51, -52, -51] { _ = try await hear(strength, &events) }
+        for strength in [-51, -52, -51] { _ = try await hear(strength, &others) }
         await central.shutDown()
         // The other way around.
         let (last, _) = try await makeCentral(stack)

@@ -27,8 +27,8 @@ import Testing
             return
         }
         #expect(received.adapter == 3)
-        #expect(DeviceAddress(received.address)?.description == "F0:F1:F2:F3:F4:F5")
-        #expect(received.isRandom)
+        #expect(DeviceAddress(received.sender.address)?.description == "F0:F1:F2:F3:F4:F5")
+        #expect(received.sender.isRandom)
         #expect(received.rssi == -71)
         #expect(Array(received.data) == [2, 1, 6])
     }
@@ -41,7 +41,7 @@ import Testing
                 continue
             }
             #expect(Array(received.data) == data)
-            #expect(!received.isRandom)
+            #expect(!received.sender.isRandom)
         }
     }
 
