@@ -54,7 +54,7 @@ import Waiting
     }
 
     @Test func `an advertisement from the kernel is applied again after one from bluetoothd`() {
-        var tree = tree()
+        var tree = tree { $0.rssi = -60 }
         let data: [UInt8] = [4, 0xFF, 0x59, 0, 1]
         let received = ReceivedAdvertisement(
             adapter: 10, sender: Self.sender, rssi: -50, data: data[...])

@@ -84,6 +84,8 @@ struct ManagementChangeTests {
         let (first, _) = try await makeCentral(BlueZStack(adapter: "hci0", address: world.address))
         let (second, _) = try await makeCentral(BlueZStack(adapter: "hci1", address: world.address))
         var (firsts, seconds) = (events(first), events(second))
+        while try await firsts.advertisement().structures.isEmpty {}
+        while try await seconds.advertisement().structures.isEmpty {}
         #expect(try await !hear(-41, &firsts).structures.isEmpty)
         #expect(try await !hear(-42, &seconds).structures.isEmpty)
         #expect(try await !hear(-43, &firsts).structures.isEmpty)
@@ -97,6 +99,7 @@ struct ManagementChangeTests {
     // MARK: Changes of the scan
 
     @Test func `from LE to any transport, to passive and back, the peripheral is heard`() async throws {
+        await daemon.offerMonitors()
         let (central, _) = try await makeCentral()
         for round in 0..<2 {
             var le = events(central)
@@ -170,6 +173,7 @@ struct ManagementChangeTests {
         let scan = Task {
             var events = events(central)
             while try await events.advertisement().structures.isEmpty {}
+            #expect(daemon.managementSocketCount == 1)
         }
         await daemon.untilHung()
         var states = await central.adapterStates().makeAsyncIterator()
@@ -179,7 +183,6 @@ struct ManagementChangeTests {
         while try await states.next() != .poweredOn {}
         await daemon.release()
         try await scan.value
-        #expect(daemon.managementSocketCount == 1)
         await central.shutDown()
     }
 
@@ -196,10 +199,10 @@ struct ManagementChangeTests {
         let next = Task {
             var events = events(central)
             while try await events.advertisement().structures.isEmpty {}
+            #expect(daemon.managementSocketCount == 1)
         }
         await daemon.release()
         try await next.value
-        #expect(daemon.managementSocketCount == 1)
         await central.shutDown()
         #expect(await !daemon.isDiscovering)
     }
