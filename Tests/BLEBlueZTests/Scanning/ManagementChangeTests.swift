@@ -239,7 +239,12 @@ struct ManagementChangeTests {
         await daemon.addAdapter("hci1")
         await daemon.setPresent(false)
         await until { await daemon.calls["hci1 StartDiscovery"] == 1 }
-        for strength in [-51, -52] { #expect(try await !hear(strength, &events).structures.isEmpty) }
+        // bluetoothd reports the first one that the other adapter receives, without structures.
+        var advertisement = try await hear(-51, &events)
+        while advertisement.structures.isEmpty || advertisement.rssi != -51 {
+            advertisement = try await events.advertisement()
+        }
+        #expect(try await !hear(-52, &events).structures.isEmpty)
         await until { daemon.managementSocketCount == 1 }
         await central.shutDown()
     }
