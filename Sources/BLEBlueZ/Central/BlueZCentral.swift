@@ -110,8 +110,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         self.role = nil
         endSockets()
         stopManagement()
-        let outcome = Outcome<Void>()
-        let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let outcome = Outcome<Bool>()
+        let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(false)) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
@@ -121,11 +121,13 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()
-            outcome.deliver(.success(()))
+            outcome.deliver(.success(true))
         }
-        try? await outcome.wait()
+        let hasEnded = (try? await outcome.wait()) ?? false
         timer.cancel()
         work.cancel()
+        // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
+        if !hasEnded, onStack({ $0.isShared }) { abandonDiscovery() }
         await stack.leave(role)
     }
 

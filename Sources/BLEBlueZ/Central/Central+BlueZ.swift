@@ -8,7 +8,8 @@ extension CentralBackend where Self == BlueZCentral {
     /// - Parameters:
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
-    ///   - advertisements: where advertisements are received from.
+    ///   - advertisements: where advertisements are received from. With `managementSocket`, the bus must be this
+    ///     machine's: the kernel reports what this machine's adapters receive.
     public static func bluez(
         adapter: String? = nil, bus: String? = nil, advertisements: BlueZCentral.AdvertisementSource = .bluetoothd
     ) -> BlueZCentral {

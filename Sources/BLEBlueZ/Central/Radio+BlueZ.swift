@@ -12,7 +12,8 @@ extension Radio {
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
     ///   - restart: what is restarted if the adapter hears nothing. Powering an adapter off and on, as
     ///     ``Radio/Restart/radio`` does, also ends the links of other programs.
-    ///   - advertisements: where advertisements are received from.
+    ///   - advertisements: where advertisements are received from. With `managementSocket`, the bus must be this
+    ///     machine's: the kernel reports what this machine's adapters receive.
     public static func bluez(
         adapter: String, bus: String? = nil, restart: Restart = .scan,
         advertisements: BlueZCentral.AdvertisementSource = .bluetoothd

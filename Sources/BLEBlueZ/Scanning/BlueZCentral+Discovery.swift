@@ -8,6 +8,7 @@ extension BlueZCentral {
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         let change = try await beginChange()
         defer { discovery.endChange(change) }
+        guard !isShutDown else { throw .shutDown }
         try requirePower()
         tolerate(filter.tolerance)
         var untimed = filter
@@ -15,11 +16,16 @@ extension BlueZCentral {
         // The tolerance is not passed to bluetoothd.
         if isListening, untimed == discovery.filter { return }
         discovery.filter = nil
+        let isQuiet = !filter.isPassive && filter.transport == .le && management != nil
+        discovery.isLeavingSocket = !isQuiet
+        defer { discovery.isLeavingSocket = false }
         do throws(BLEError) {
-            try await changeDiscovery(untimed)
+            try await changeDiscovery(untimed, isQuiet: isQuiet)
         } catch {
             tolerate(.zero)
             if !discovery.isOn { stopManagement() }
+            // The scan goes on as before, for which the socket is missing.
+            if discovery.isDeaf, discovery.isLeavingSocket { report(.scanEnded(ManagementScanner.hasEnded)) }
             throw error
         }
         if isListening { discovery.changed(to: untimed) }
@@ -37,45 +43,65 @@ extension BlueZCentral {
         return number
     }
 
-    private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+    /// - Parameter isQuiet: whether advertisements are received from the kernel.
+    private func changeDiscovery(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
         guard !filter.isPassive else {
             try await passive.start(filter)
             try await stopSession()
-            return stopManagement()
+            stopManagement()
+            return try await endIfShutDown()
         }
         let epoch = discovery.epoch
         // The socket is open as long as bluetoothd has a filter with which it reports little: from before the first
         // such filter until after the next other one.
-        let isQuiet = filter.transport == .le && management != nil
-        if isQuiet { try await startManagement() }
+        if isQuiet { try await startManagement(in: epoch) }
         try await setFilter(filter, isQuiet: isQuiet)
         if !isQuiet { stopManagement() }
-        let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
-        guard discovery.epoch == epoch else { throw disappeared }
+        try await endIfShutDown()
+        guard discovery.epoch == epoch else { throw Self.disappeared }
         if !discovery.isOn {
             try await startSession(filter, isQuiet: isQuiet)
-            guard discovery.started(in: epoch) else { throw disappeared }
+            guard discovery.started(in: epoch) else { throw Self.disappeared }
             await passive.stop()
             // Devices that another client's scan has found are in range too, and are not announced as new.
             for path in objects.devices.keys { heard(path) }
         }
+        try await endIfShutDown()
+        guard discovery.epoch == epoch else { throw Self.disappeared }
         guard !isQuiet || management?.isOpen == true else {
             // The socket may have ended before there was a session to end with it.
             discovery.socketEnded()
             Task { await self.endDeafSession() }
-            throw .lost("the kernel's management socket ended while the scan was starting")
+            throw ManagementScanner.hasEnded
         }
     }
 
-    private func startManagement() async throws(BLEError) {
+    private static let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
+
+    /// Ends the scan and throws `shutDown` if the central was shut down during a change. The shutdown may have given up
+    /// the wait for its own turn, and the connection may outlast it.
+    private func endIfShutDown() async throws(BLEError) {
+        guard isShutDown else { return }
+        await passive.stop()
+        try? await stopSession()
+        throw .shutDown
+    }
+
+    private func startManagement(in epoch: Int) async throws(BLEError) {
         guard let role else { throw .shutDown }
-        try await management?.start(for: role)
+        do throws(BLEError) {
+            try await management?.start(for: role)
+        } catch {
+            guard !isShutDown else { throw .shutDown }
+            throw discovery.epoch == epoch ? error : Self.disappeared
+        }
     }
 
     /// Handles the end of the socket from which advertisements are received.
     func managementEnded(_ error: BLEError) {
         discovery.socketEnded()
-        report(.scanEnded(error))
+        // A change to a scan without the socket reports it only if the change fails.
+        if !discovery.isLeavingSocket { report(.scanEnded(error)) }
         Task { await self.endDeafSession() }
     }
 
@@ -134,7 +160,14 @@ extension BlueZCentral {
 
     private func abandonSession() {
         let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
-        Task { _ = try? await self.stack.call(stop, during: .discovery) }
+        onStack { stack in
+            _ = stack.start(stop, during: .discovery, timeout: BlueZStack.promptly) { _ in } completion: { _ in }
+        }
+    }
+
+    /// Ends the session that bluetoothd has or may get, without waiting for the turn of a change.
+    func abandonDiscovery() {
+        if discovery.isOn || discovery.changeCount > 0 { abandonSession() }
     }
 
     /// - Parameter isQuiet: whether bluetoothd is to report little: advertisements are received from the kernel.

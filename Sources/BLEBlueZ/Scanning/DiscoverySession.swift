@@ -15,6 +15,8 @@ struct DiscoverySession {
     /// The changes of the scan: one at a time, in the order of their requests.
     private var changes = Turns<Part, Outcome<Void>>()
     private var lastChange = 0
+    /// Whether the change that has its turn is to a scan without the socket.
+    var isLeavingSocket = false
 
     private enum Part { case scan }
 
@@ -23,6 +25,9 @@ struct DiscoverySession {
         lastChange += 1
         return (lastChange, changes.wait(.scan, lastChange).turn)
     }
+
+    /// The number of changes that have their turn or wait for it.
+    var changeCount: Int { changes.count }
 
     /// Ends a change, whether or not its turn has come.
     mutating func endChange(_ number: Int) { changes.end(number) }

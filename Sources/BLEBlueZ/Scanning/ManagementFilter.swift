@@ -54,15 +54,16 @@ struct ManagementFilter {
     }
 
     /// Has the kernel filter the packets of a socket from now on. What arrived before stays. A kernel that does not
-    /// filter leaves it to the reader.
-    func attach(to socket: FileDescriptor) {
+    /// filter leaves it to the reader. Returns its error then.
+    func attach(to socket: FileDescriptor) -> SystemError? {
         instructions.withUnsafeBufferPointer { buffer in
-            guard let start = buffer.baseAddress else { return }
+            guard let start = buffer.baseAddress else { return nil }
             let program = Program(count: UInt16(buffer.count), instructions: start)
-            _ = withUnsafePointer(to: program) {
+            let result = withUnsafePointer(to: program) {
                 setsockopt(
                     socket.rawValue, SOL_SOCKET, 26, $0, socklen_t(MemoryLayout<Program>.size))  // SO_ATTACH_FILTER
             }
+            return result == 0 ? nil : SystemError(number: errno)
         }
     }
 }

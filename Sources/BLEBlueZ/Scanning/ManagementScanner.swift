@@ -61,7 +61,7 @@ actor ManagementScanner: BlueZRole {
     /// Opens the socket, unless it is open. Returns when the kernel has shown that it sends advertisements. An earlier
     /// call must have returned.
     ///
-    /// Throws `unauthorized`, `notSupported`, `failed` and `timedOut`, and `bluetoothLost` if it is stopped meanwhile.
+    /// Throws `unauthorized`, `notSupported` and `timedOut`, and `failed` also if it is stopped meanwhile.
     ///
     /// - Parameter role: the central's number with the stack.
     func start(for role: Int) async throws(BLEError) {
@@ -73,7 +73,11 @@ actor ManagementScanner: BlueZRole {
         }
         adapter = number
         let descriptor = try source.open().get()
-        ManagementFilter(adapter: number).attach(to: descriptor)
+        if let error = ManagementFilter(adapter: number).attach(to: descriptor) {
+            onStack {
+                $0.logger.debug("the kernel does not filter advertisements", metadata: ["error": "\(error)"])
+            }
+        }
         let socket = PacketSocket(descriptor, on: stack.loop)
         self.socket = socket
         let isPermitted = Outcome<Void>()
@@ -96,7 +100,7 @@ actor ManagementScanner: BlueZRole {
             if self.socket === socket { stop() }
             throw error
         }
-        guard self.socket === socket else { throw Self.wasStopped }
+        guard self.socket === socket else { throw Self.hasEnded }
         onStack { $0.setReceivesPackets(true, of: role) }
     }
 
@@ -111,10 +115,8 @@ actor ManagementScanner: BlueZRole {
             stack.setReceivesPackets(false, of: role)
             stack.endReception()
         }
-        isPermitted.deliver(.failure(Self.wasStopped))
+        isPermitted.deliver(.failure(Self.hasEnded))
     }
-
-    private static let wasStopped = BLEError.lost("the scan was stopped while it was starting")
 
     /// Sets how much later than they are received advertisements may be reported.
     func tolerate(_ delay: Duration) {
@@ -123,7 +125,7 @@ actor ManagementScanner: BlueZRole {
         if isLess, pause != nil { endPause() }
     }
 
-    private static let hasEnded = BLEError(
+    static let hasEnded = BLEError(
         .failed, "the kernel's management socket has ended", isRetryable: true, remedy: "Scan again.")
 
     private func socketEnded() {
@@ -140,10 +142,16 @@ actor ManagementScanner: BlueZRole {
     private func receive(_ packet: [UInt8]) -> Bool {
         switch ManagementPacket(packet) {
         case .advertisement(let received):
-            guard received.adapter == adapter, receive(received), pause == nil else { break }
+            guard received.adapter == adapter else { break }
+            receive(received)
+            guard pause == nil else { break }
             return !beginPause()
         case .refused(.getConnections, let status):
-            isPermitted.deliver(status == .permissionDenied ? .failure(Self.notPermitted) : .success(()))
+            switch status {
+            case .invalidIndex: isPermitted.deliver(.success(()))
+            case .permissionDenied: isPermitted.deliver(.failure(Self.notPermitted))
+            default: isPermitted.deliver(.failure(Self.notSupported(status)))
+            }
         case .other: break
         }
         return pause == nil
@@ -155,22 +163,26 @@ actor ManagementScanner: BlueZRole {
         remedy: "Give it the capability CAP_NET_ADMIN: AmbientCapabilities=CAP_NET_ADMIN in its unit, or setcap "
             + "cap_net_admin+ep PROGRAM. Or let bluetoothd report the advertisements.")
 
-    /// Reports an advertisement. Returns false if bluetoothd has no object for its device.
-    private func receive(_ received: ReceivedAdvertisement) -> Bool {
+    private static func notSupported(_ status: ManagementStatus) -> BLEError {
+        BLEError(
+            .notSupported, "the kernel's management socket answered with the status \(status.rawValue)",
+            isRetryable: false, remedy: "Let bluetoothd report the advertisements.")
+    }
+
+    /// Reports an advertisement, unless bluetoothd has no object for its device.
+    private func receive(_ received: ReceivedAdvertisement) {
         let changes = onStack { $0.tree.identityChanges }
         switch senders.find(received.sender, changes) {
-        case .object(let path): if deliver(received, path) { return true }
-        case .unknown: return false
+        case .object(let path): if deliver(received, path) { return }
+        case .unknown: return
         case nil: break
         }
         guard let address = DeviceAddress(received.sender.address)?.description,
             let path = onStack({ $0.tree.device(address: address, adapter: $0.choice.path) }), deliver(received, path)
         else {
-            senders.setUnknown(received.sender, changes)
-            return false
+            return senders.setUnknown(received.sender, changes)
         }
         senders.set(path, received.sender)
-        return true
     }
 
     /// Reports an advertisement of the device at a path. Returns false if that device did not send it.

@@ -118,7 +118,9 @@ package actor BlueZStack {
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
-        guard roles.removeValue(forKey: role) != nil else { return }
+        guard let former = roles.removeValue(forKey: role) else { return }
+        // A role that is released without a shutdown has not ended it.
+        if former.receivesPackets { tree.endReception() }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)

@@ -65,6 +65,9 @@ struct CommonOptions: ParsableArguments {
         guard !managementSocket || (backend == .bluez && replay == nil) else {
             throw ValidationError("--management-socket is for an adapter: remove --backend and --replay.")
         }
+        guard !managementSocket || bus == nil else {
+            throw ValidationError("--management-socket is for this machine's bluetoothd: remove --bus.")
+        }
         guard !managementSocket || radio.isEmpty || radio.contains(where: \.isAdapter) else {
             throw ValidationError("--management-socket is for an adapter: add one, such as --radio hci0.")
         }

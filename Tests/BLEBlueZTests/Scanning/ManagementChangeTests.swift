@@ -96,7 +96,67 @@ struct ManagementChangeTests {
         await until { daemon.managementSocketCount == 0 }
     }
 
+    @Test func `a role that leaves takes the strengths that only the kernel has reported along`() async throws {
+        let stack = world.makeStack()
+        func role(_ kind: BlueZStack.Role.Kind) -> BlueZStack.Role {
+            BlueZStack.Role(kind: kind, logger: Logger(label: "test"), clock: ContinuousClock()) { _ in }
+        }
+        let host = try await stack.join(role(.peripheral))
+        let (central, _) = try await makeCentral(stack)
+        _ = try await central.first(matching: .id(battery.id))
+        await central.shutDown()
+        // bluetoothd knows the peripheral, and reports no strength.
+        let path = try #require(await stack.path(of: battery.id))
+        await until { await stack.tree.devices[path]?.isHeard == false }
+        let leaving = try await stack.join(role(.central))
+        await stack.setReceivesPackets(true, of: leaving)
+        guard case .advertisement(let received) = ManagementPacket(ManagementPacketTests.found(battery.id.octets)) else {
+            throw BLEError(.failed, "the packet is malformed")
+        }
+        #expect(await stack.receive(received, at: path)?.advertisement.rssi == -60)
+        await stack.leave(leaving)
+        #expect(await stack.tree.devices[path]?.advertisement.rssi == nil)
+        await stack.leave(host)
+    }
+
     // MARK: Changes of the scan
+
+    @Test(arguments: [false, true])
+    func `a shutdown during a change of the filter that hangs ends the scan`(hasSocket: Bool) async throws {
+        let stack = world.makeStack()
+        let host = try await stack.join(
+            BlueZStack.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) { _ in })
+        let backend = BlueZCentral(stack, hasSocket ? daemon.managementSocket : nil)
+        let central = try await Central(backend: backend, configuration: .quiet())
+        try await backend.startDiscovery(DiscoveryFilter())
+        #expect(await daemon.isDiscovering)
+        await daemon.hang("SetDiscoveryFilter")
+        let change = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
+        await daemon.untilHung()
+        // Gives up the wait for the change after 5 s.
+        await central.shutDown()
+        await until { await !daemon.isDiscovering }
+        await daemon.release()
+        await #expect(throws: BLEError.self) { try await change.value }
+        #expect(await !daemon.isDiscovering)
+        await stack.leave(host)
+    }
+
+    @Test func `a socket that ends while a scan without it begins is not reported`() async throws {
+        let (central, backend) = try await makeCentral()
+        var events = events(central)
+        while try await events.advertisement().structures.isEmpty {}
+        await daemon.hang("SetDiscoveryFilter")
+        let change = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
+        await daemon.untilHung()
+        daemon.endManagement()
+        await until { await backend.discovery.isDeaf }
+        await daemon.release()
+        try await change.value
+        for strength in [-51, -52, -53] { _ = try await hear(strength, &events) }
+        #expect(await daemon.isDiscovering)
+        await central.shutDown()
+    }
 
     @Test func `from LE to any transport, to passive and back, the peripheral is heard`() async throws {
         await daemon.offerMonitors()
@@ -141,7 +201,7 @@ struct ManagementChangeTests {
         let first = Task { try await backend.startDiscovery(DiscoveryFilter()) }
         await until { kernel.socketCount == 1 }
         let second = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-        _ = try await central.adapters()
+        await until { await backend.discovery.changeCount == 2 }
         kernel.answer(0x14)
         await expectError(.unauthorized) { try await first.value }
         await until { kernel.socketCount == 2 }
@@ -157,6 +217,7 @@ struct ManagementChangeTests {
         let first = Task { try await backend.startDiscovery(DiscoveryFilter()) }
         await until { kernel.socketCount == 1 }
         let second = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await until { await backend.discovery.changeCount == 2 }
         second.cancel()
         await expectError(.cancelled) { try await second.value }
         kernel.answer(0x11)
@@ -209,7 +270,7 @@ struct ManagementChangeTests {
 
     @Test func `the end of a socket does not disturb the scan that follows`() async throws {
         try await AdapterCalls.monitored(bus: world.bus.address) { calls in
-            let (central, _) = try await makeCentral()
+            let (central, backend) = try await makeCentral()
             var events = events(central)
             while try await events.advertisement().structures.isEmpty {}
             let (filter, start) = (try await calls.next(), try await calls.next())
@@ -221,7 +282,7 @@ struct ManagementChangeTests {
                 var events = self.events(central)
                 while try await events.advertisement().structures.isEmpty {}
             }
-            _ = try await central.adapters()
+            await until { await backend.discovery.changeCount == 2 }
             await daemon.release()
             // The former filter is cleared before the next one is set.
             #expect(try await calls.next() == AdapterCalls.Call("SetDiscoveryFilter"))

@@ -153,6 +153,18 @@ struct ManagementScanTests {
         }
     }
 
+    @Test func `a kernel that does not know the command is not taken for one that sends`() async throws {
+        let kernel = ScriptedKernel(answers: false)
+        try await withCentral(kernel.socket) { central in
+            let scan = Task { for try await _ in central.discoveries(matching: .any) {} }
+            await until { kernel.socketCount == 1 }
+            kernel.answer(0x01)
+            let error = await expectError(.notSupported) { try await scan.value }
+            #expect(error?.message.contains("status 1") == true)
+            #expect(await daemon.calls["StartDiscovery"] == nil)
+        }
+    }
+
     @Test func `a socket that cannot be opened is an error of the scan`() async throws {
         let socket = ManagementSocket { .failure(BLEError(.notSupported, "there are no sockets")) }
         try await withCentral(socket) { central in

@@ -51,7 +51,7 @@ struct ScanCommandTests {
     @Test(arguments: [
         ["scan", "--passive"], ["scan", "--transport", "any"], ["scan", "--transport", "classic"],
         ["scan", "--radio", "esphome://proxy.invalid"], ["scan", "--backend", "simulated"],
-        ["advertise", "--name", "Lamp"],
+        ["scan", "--bus", "unix:path=/nowhere"], ["advertise", "--name", "Lamp"],
     ])
     func `a management socket that would not be used is wrong usage`(_ words: [String]) async throws {
         let world = try await BlueZWorld()

@@ -97,6 +97,11 @@ struct ScanCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        guard Session.host?.hasManagementSocket != true || transport == .le && !passive else {
+            throw ValidationError(
+                "The shell was opened with --management-socket, which is for active scans for LE: remove --passive and "
+                    + "--transport, or open the shell without it.")
+        }
         let keys = try await IdentityKeys.read(irk)
         guard irk.isEmpty || !keys.isEmpty else { throw ValidationError("The files of --irk have no key.") }
         let base = criteria
