@@ -1,4 +1,5 @@
 internal import BLE
+internal import Logging
 internal import Loop
 internal import Waiting
 
