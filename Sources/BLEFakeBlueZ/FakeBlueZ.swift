@@ -44,6 +44,8 @@ public actor FakeBlueZ {
     let backend: SimulatedBackend
     /// The bus thread.
     nonisolated let loop: EventLoop
+    /// The kernel's management sockets, of all adapters.
+    nonisolated let kernelManagement: FakeManagement
     var session: BusSession?
 
     /// The agents, in the order in which they were registered, and which of them is the default.
@@ -197,6 +199,7 @@ public actor FakeBlueZ {
         adapterAddress = "C0:FF:EE:00:00:01"
         first = FakeFirst(nil)
         loop = EventLoop(name: "fake-bluez")
+        kernelManagement = FakeManagement(loop)
         backend = .simulated(radio, adapter: "hci0")
     }
 
@@ -212,6 +215,7 @@ public actor FakeBlueZ {
         self.adapterAddress = adapterAddress
         self.first = FakeFirst(first)
         loop = first.loop
+        kernelManagement = first.kernelManagement
         backend = .simulated(radio, adapter: name)
     }
 }

@@ -23,7 +23,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     private var context: CentralContext?
     /// This role's number with the stack, from the start until the shutdown.
-    private var role: Int?
+    private(set) var role: Int?
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
     /// The agents of the central's radios on this bus.
@@ -31,6 +31,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private(set) lazy var passive = PassiveScanner(stack, clock: configuredClock) { [weak self] event in
         self?.enter { $0.handle(event) }
     }
+    /// Opens the kernel's management socket, from which advertisements are received. Nil: bluetoothd reports them.
+    private nonisolated let managementSocket: ManagementSocket?
+    /// Receives advertisements from that socket; nil without one.
+    private(set) lazy var management = makeManagementScanner()
     let waits = ObjectWaits()
 
     var links = OwnLinks()
@@ -47,14 +51,19 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The peripherals that were known before bluetoothd was lost.
     private var formerPeripherals: Set<Peripheral.ID> = []
 
-    /// - Parameter stack: the part that this role shares with others on the same adapter.
-    package init(_ stack: BlueZStack) { self.init(stack, BlueZAgents()) }
+    /// - Parameters:
+    ///   - stack: the part that this role shares with others on the same adapter.
+    ///   - managementSocket: opens the socket from which advertisements are received; nil if bluetoothd reports them.
+    package init(_ stack: BlueZStack, _ managementSocket: ManagementSocket? = nil) {
+        self.init(stack, managementSocket, BlueZAgents())
+    }
 
     /// - Parameters:
     ///   - stack: the part that this role shares with others on the same adapter.
+    ///   - managementSocket: opens the socket from which advertisements are received; nil if bluetoothd reports them.
     ///   - agents: those of the central's other radios on the bus.
-    init(_ stack: BlueZStack, _ agents: BlueZAgents) {
-        (self.stack, self.agents) = (stack, agents)
+    init(_ stack: BlueZStack, _ managementSocket: ManagementSocket?, _ agents: BlueZAgents) {
+        (self.stack, self.managementSocket, self.agents) = (stack, managementSocket, agents)
         waits.onChange = { isWaiting in stack.enter { $0.hold(isWaiting) } }
     }
 
@@ -69,7 +78,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     }
 
     /// Sets the maximum delay of advertisements that the scan tolerates.
-    func tolerate(_ delay: Duration) { onStack { [role] in $0.setTolerance(delay, of: role) } }
+    func tolerate(_ delay: Duration) {
+        onStack { [role] in $0.setTolerance(delay, of: role) }
+        management?.assumeIsolated { $0.tolerate(delay) }
+    }
 
     // MARK: Starting and stopping
 
@@ -89,7 +101,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     }
 
     /// The maximum time for a shutdown. bluetoothd takes about 2 s for each link, and ends them all at the same time.
-    private static let leaving = Duration.seconds(5)
+    static let leaving = Duration.seconds(5)
 
     /// Ends the links that were made for this program, and leaves the stack.
     public func shutDown() async {
@@ -97,8 +109,9 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         guard let role else { return }
         self.role = nil
         endSockets()
-        let outcome = Outcome<Void>()
-        let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        stopManagement()
+        let outcome = Outcome<Bool>()
+        let timer = Expiry(after: Self.leaving, clock: configuredClock) { outcome.deliver(.success(false)) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
@@ -108,11 +121,13 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()
-            outcome.deliver(.success(()))
+            outcome.deliver(.success(true))
         }
-        try? await outcome.wait()
+        let hasEnded = (try? await outcome.wait()) ?? false
         timer.cancel()
         work.cancel()
+        // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
+        if !hasEnded, onStack({ $0.isShared }) { abandonDiscovery() }
         await stack.leave(role)
     }
 
@@ -185,6 +200,21 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         case .ended(let error):
             tolerate(.zero)
             report(.scanEnded(error))
+        }
+    }
+
+    private func makeManagementScanner() -> ManagementScanner? {
+        guard let managementSocket else { return nil }
+        return ManagementScanner(stack, managementSocket, clock: configuredClock) { [weak self] event in
+            self?.enter { $0.handle(event) }
+        }
+    }
+
+    private func handle(_ event: ManagementScanner.Event) {
+        switch event {
+        case .received(let id, let advertisement):
+            if isListening { report(.advertisementReceived(id, advertisement)) }
+        case .ended(let error): managementEnded(error)
         }
     }
 

@@ -12,6 +12,9 @@ extension ObjectTree {
         var advertisement = Advertisement()
         /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
         var isHeard = false
+        /// Whether the structures are those of the last advertisement from the kernel, and bluetoothd has not reported
+        /// anything since.
+        fileprivate(set) var isReceived = false
         var isConnected = false
         /// The link, if there is one, of whichever program.
         fileprivate(set) var link: LinkIdentity?
@@ -46,7 +49,7 @@ extension ObjectTree {
         /// Why the link has ended.
         fileprivate(set) var linkEnd: LinkEnd?
         /// The former address and adapter, if they have changed.
-        fileprivate(set) var formerIdentity: (address: String, adapter: String)?
+        fileprivate(set) var formerIdentity: (address: DeviceID?, adapter: String)?
 
         /// Whether the update is only an advertisement.
         var isPlain: Bool { !hasNewState && !hasPaired && !hasDisconnected }
@@ -61,7 +64,7 @@ extension ObjectTree.DeviceObject {
         // Compared with the new one, unless the message itself shows that an advertisement was received.
         let former = properties.isAdvertisement ? nil : advertisement
         if properties.address.map({ $0 != identity }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
-            update.formerIdentity = (address, adapter)
+            update.formerIdentity = (identity, adapter)
             identity = properties.address ?? identity
             adapter = properties.adapter ?? adapter
         }
@@ -89,7 +92,44 @@ extension ObjectTree.DeviceObject {
         return update
     }
 
+    /// Applies an advertisement that the kernel has received. Returns what is known of the device, or nil if the
+    /// advertisement has another address.
+    ///
+    /// ``isHeard`` does not change: bluetoothd reports the end of signal strengths that it has reported, and of no
+    /// others.
+    mutating func receive(_ received: ReceivedAdvertisement) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        guard hasAddress(of: received.sender) else { return nil }
+        advertisement.rssi = Int(received.rssi)
+        // They are usually the same again.
+        if !isReceived || !advertisement.hasStructures(of: received.data) {
+            isReceived = true
+            advertisement.merge(Advertisement(received: Array(received.data)))
+        }
+        return (id, advertisement)
+    }
+
+    /// Whether the address is that of a sender. The bits of a public address can also be a random address, which is
+    /// that of another device.
+    private func hasAddress(of sender: ReceivedAdvertisement.Sender) -> Bool {
+        guard let identity else { return false }
+        if identity.address == sender.address {
+            return advertisement.addressType.map { ($0 == .random) == sender.isRandom } ?? true
+        }
+        // The private address with which it was first received, if the kernel does not have the key that resolves it.
+        return sender.isRandom && id.address == sender.address
+    }
+
+    /// Whether ``endReception()`` has an effect.
+    var needsEndOfReception: Bool { isReceived || !isHeard && advertisement.rssi != nil }
+
+    /// Forgets the signal strength, unless bluetoothd has reported one, whose end it also reports.
+    mutating func endReception() {
+        isReceived = false
+        if !isHeard { advertisement.rssi = nil }
+    }
+
     private mutating func updateAdvertisement(_ properties: DeviceProperties) {
+        if properties.isAboutAdvertisement { isReceived = false }
         // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
         // the two.
         if let value = properties.name, !isConnected || advertisement.localName == nil {

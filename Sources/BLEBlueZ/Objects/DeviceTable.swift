@@ -14,6 +14,8 @@ struct DeviceTable: Sendable {
     var count: Int { devices.count + others.count }
     var isEmpty: Bool { count == 0 }
 
+    subscript(path: DevicePath) -> Boxed<Device>? { devices[path] }
+
     subscript(path: String) -> Boxed<Device>? {
         if let path = DevicePath(path) { devices[path] } else { others[path] }
     }
@@ -31,10 +33,21 @@ struct DeviceTable: Sendable {
     @discardableResult
     mutating func change<Result>(_ path: String, _ change: (inout Device) -> Result) -> Result? {
         if let path = DevicePath(path) {
-            devices.index(forKey: path).map { change(&devices.values[$0].value) }
+            self.change(path, change)
         } else {
             others.index(forKey: path).map { change(&others.values[$0].value) }
         }
+    }
+
+    /// Changes a device whose path is in bluetoothd's form. Nil if it is not known.
+    mutating func change<Result>(_ path: DevicePath, _ change: (inout Device) -> Result) -> Result? {
+        devices.index(forKey: path).map { change(&devices.values[$0].value) }
+    }
+
+    /// Changes all devices, in any order.
+    mutating func changeAll(_ change: (inout Device) -> Void) {
+        for index in devices.values.indices { change(&devices.values[index].value) }
+        for index in others.values.indices { change(&others.values[index].value) }
     }
 
     mutating func remove(_ path: String) -> Boxed<Device>? {
@@ -81,6 +94,20 @@ struct DevicePath: Hashable {
         var path = path
         guard let number = path.withUTF8({ Self.number(UnsafeRawBufferPointer($0)) }) else { return nil }
         self.number = number
+    }
+
+    /// Nil for a path of another form.
+    init?(_ path: MessageString) {
+        guard let number = Self.number(path.utf8) else { return nil }
+        self.number = number
+    }
+
+    /// - Parameters:
+    ///   - address: a number of 48 bits, the first octet the most significant.
+    ///   - adapter: the number of the adapter: 0 for `hci0`.
+    init(_ address: UInt64, adapter: UInt16) {
+        precondition(address >> 48 == 0, "an address has 48 bits")
+        number = UInt64(adapter) << 48 | address
     }
 
     /// Nil if the path has another form.

@@ -57,6 +57,20 @@ struct DeviceProperties: Equatable {
     /// duplicates are requested.
     var isAdvertisement = false
 
+    /// Whether a property is set by each advertisement that contains it, or changes with one.
+    static func isAdvertised(_ property: MessageString) -> Bool {
+        switch property {
+        case "RSSI", "ManufacturerData", "ServiceData", "TxPower", "AdvertisingFlags", "AdvertisingData": true
+        default: false
+        }
+    }
+
+    /// Whether the message contains anything that an advertisement has.
+    var isAboutAdvertisement: Bool {
+        isAdvertisement || name != nil || uuids != nil || appearance != nil || manufacturerData != nil
+            || serviceData != nil || txPower != nil || flags != nil || structures != nil
+    }
+
     mutating func read(_ property: MessageString, _ value: inout MessageReader) throws(DBusError) {
         switch property {
         case "RSSI":

@@ -1,10 +1,14 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Waiting
 
 extension BlueZCentral {
     /// Starts this client's discovery session, which serves any number of scans.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        let change = try await beginChange()
+        defer { discovery.endChange(change) }
+        guard !isShutDown else { throw .shutDown }
         try requirePower()
         tolerate(filter.tolerance)
         var untimed = filter
@@ -12,28 +16,100 @@ extension BlueZCentral {
         // The tolerance is not passed to bluetoothd.
         if isListening, untimed == discovery.filter { return }
         discovery.filter = nil
+        let isQuiet = !filter.isPassive && filter.transport == .le && management != nil
+        discovery.isLeavingSocket = !isQuiet
+        defer { discovery.isLeavingSocket = false }
         do throws(BLEError) {
-            try await changeDiscovery(untimed)
+            try await changeDiscovery(untimed, isQuiet: isQuiet)
         } catch {
             tolerate(.zero)
+            if !discovery.isOn { stopManagement() }
+            // The scan goes on as before, for which the socket is missing.
+            if discovery.isDeaf, discovery.isLeavingSocket { report(.scanEnded(ManagementScanner.hasEnded)) }
             throw error
         }
-        if isListening { discovery.filter = untimed }
+        if isListening { discovery.changed(to: untimed) }
     }
 
-    private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+    /// Waits until earlier changes of the scan have ended. Returns the number of this one.
+    private func beginChange() async throws(BLEError) -> Int {
+        let (number, turn) = discovery.addChange()
+        do throws(BLEError) {
+            try await turn.wait()
+        } catch {
+            discovery.endChange(number)
+            throw error
+        }
+        return number
+    }
+
+    /// - Parameter isQuiet: whether advertisements are received from the kernel.
+    private func changeDiscovery(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
         guard !filter.isPassive else {
             try await passive.start(filter)
-            return try await stopSession()
+            try await stopSession()
+            stopManagement()
+            return try await endIfShutDown()
         }
-        try await setFilter(filter)
-        guard !discovery.isOn else { return }
         let epoch = discovery.epoch
-        try await startSession(filter)
-        guard discovery.started(in: epoch) else { throw .lost("the adapter disappeared while the scan was starting") }
+        // The socket is open as long as bluetoothd has a filter with which it reports little: from before the first
+        // such filter until after the next other one.
+        if isQuiet { try await startManagement(in: epoch) }
+        try await setFilter(filter, isQuiet: isQuiet)
+        if !isQuiet { stopManagement() }
+        try await endIfShutDown()
+        guard discovery.epoch == epoch else { throw Self.disappeared }
+        if !discovery.isOn {
+            try await startSession(filter, isQuiet: isQuiet)
+            guard discovery.started(in: epoch) else { throw Self.disappeared }
+            await passive.stop()
+            // Devices that another client's scan has found are in range too, and are not announced as new.
+            for path in objects.devices.paths(where: \.isHeard) { heard(path) }
+        }
+        try await endIfShutDown()
+        guard discovery.epoch == epoch else { throw Self.disappeared }
+        guard !isQuiet || management?.isOpen == true else {
+            // The socket may have ended before there was a session to end with it.
+            discovery.socketEnded()
+            Task { await self.endDeafSession() }
+            throw ManagementScanner.hasEnded
+        }
+    }
+
+    private static let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
+
+    /// Ends the scan and throws `shutDown` if the central was shut down during a change. The shutdown may have given up
+    /// the wait for its own turn, and the connection may outlast it.
+    private func endIfShutDown() async throws(BLEError) {
+        guard isShutDown else { return }
         await passive.stop()
-        // Devices that another client's scan has found are in range too, and are not announced as new.
-        for path in objects.devices.paths(where: \.isHeard) { heard(path) }
+        try? await stopSession()
+        throw .shutDown
+    }
+
+    private func startManagement(in epoch: Int) async throws(BLEError) {
+        guard let role else { throw .shutDown }
+        do throws(BLEError) {
+            try await management?.start(for: role)
+        } catch {
+            guard !isShutDown else { throw .shutDown }
+            throw discovery.epoch == epoch ? error : Self.disappeared
+        }
+    }
+
+    /// Handles the end of the socket from which advertisements are received.
+    func managementEnded(_ error: BLEError) {
+        discovery.socketEnded()
+        // A change to a scan without the socket reports it only if the change fails.
+        if !discovery.isLeavingSocket { report(.scanEnded(error)) }
+        Task { await self.endDeafSession() }
+    }
+
+    /// Ends the session whose socket has ended, unless a later scan has opened another.
+    private func endDeafSession() async {
+        guard let change = try? await beginChange() else { return }
+        defer { discovery.endChange(change) }
+        if discovery.isDeaf { try? await stopSession() }
     }
 
     /// Whether received advertisements are reported.
@@ -51,7 +127,11 @@ extension BlueZCentral {
         tolerate(.zero)
         discovery.void()
         passive.assumeIsolated { $0.forget() }
+        stopManagement()
     }
+
+    /// Receives advertisements from bluetoothd alone.
+    func stopManagement() { management?.assumeIsolated { $0.stop() } }
 
     /// How long to retry. The kernel's scan takes 10.24 s.
     private static let busyLimit = Duration.seconds(15)
@@ -60,11 +140,11 @@ extension BlueZCentral {
     ///
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
-    private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
+    private func startSession(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
         var isFirst = true
         try await Backoff(every: .milliseconds(500)).retry(clock: configuredClock) { () throws(BLEError) in
             // The filter is set again, whether or not the ended session had one.
-            if !isFirst { try await setFilter(filter) }
+            if !isFirst { try await setFilter(filter, isQuiet: isQuiet) }
             isFirst = false
             _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
@@ -80,12 +160,24 @@ extension BlueZCentral {
 
     private func abandonSession() {
         let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
-        Task { _ = try? await self.stack.call(stop, during: .discovery) }
+        onStack { stack in
+            _ = stack.start(
+                stop, during: .discovery, timeout: BlueZStack.promptly, read: { _ in }, completion: { _ in })
+        }
     }
 
-    private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
+    /// Ends the session that bluetoothd has or may get, without waiting for the turn of a change.
+    func abandonDiscovery() {
+        if discovery.isOn || discovery.changeCount > 0 { abandonSession() }
+    }
+
+    /// - Parameter isQuiet: whether bluetoothd is to report little: advertisements are received from the kernel.
+    private func setFilter(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
+        let version = objects.adapters[adapterPath]?.version
+        let hasPatterns = version?.hasPatterns ?? false
         var options: [String: DBusValue] = [
-            "Transport": .string(Self.name(of: filter.transport)), "DuplicateData": .boolean(true),
+            "Transport": .string(Self.name(of: filter.transport)),
+            "DuplicateData": .boolean(!isQuiet || !hasPatterns),
         ]
         // Every packet counts. Without a limit of either kind, BlueZ hides RSSI changes of less than 8 dB, see
         // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as one
@@ -93,12 +185,15 @@ extension BlueZCentral {
         // kernel does not receive a path loss limit, and the highest one, 137 dB, accepts everything.
         if let minimum = filter.minimumRSSI {
             options["RSSI"] = .int16(Int16(clamping: max(-127, min(20, minimum))))
-        } else {
+        } else if !isQuiet {
             options["Pathloss"] = .uint16(137)
+        } else if hasPatterns {
+            // Every address begins with the empty pattern. Without any filter, bluetoothd would pause between its
+            // scans, and a controller could report each device once in a scan.
+            options["Pattern"] = .string("")
         }
         // Without service UUIDs in the filter, more is reported. The central filters in any case.
-        let crashes = objects.adapters[adapterPath]?.version?.crashesAtServiceFilters ?? false
-        if !filter.services.isEmpty, !crashes {
+        if !filter.services.isEmpty, version?.crashesAtServiceFilters != true {
             options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription))
         }
         _ = try await stack.call(
@@ -116,8 +211,11 @@ extension BlueZCentral {
 
     /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
+        let change = try await beginChange()
+        defer { discovery.endChange(change) }
         tolerate(.zero)
         discovery.filter = nil
+        stopManagement()
         await passive.stop()
         try await stopSession()
     }

@@ -1,4 +1,5 @@
 internal import BLE
+internal import Waiting
 
 /// This client's discovery session with bluetoothd, which serves any number of scans.
 struct DiscoverySession {
@@ -8,6 +9,28 @@ struct DiscoverySession {
     private(set) var epoch = 0
     /// What is scanned for, actively or passively, without the tolerance. Nil if that is unknown.
     var filter: DiscoveryFilter?
+    /// Whether the socket has ended from which this session's advertisements are received. bluetoothd then still scans,
+    /// and reports little.
+    private(set) var isDeaf = false
+    /// The changes of the scan: one at a time, in the order of their requests.
+    private var changes = Turns<Part, Outcome<Void>>()
+    private var lastChange = 0
+    /// Whether the change that has its turn is to a scan without the socket.
+    var isLeavingSocket = false
+
+    private enum Part { case scan }
+
+    /// Adds a change. Returns its number, and the wait for its turn.
+    mutating func addChange() -> (number: Int, turn: Outcome<Void>) {
+        lastChange += 1
+        return (lastChange, changes.wait(.scan, lastChange).turn)
+    }
+
+    /// The number of changes that have their turn or wait for it.
+    var changeCount: Int { changes.count }
+
+    /// Ends a change, whether or not its turn has come.
+    mutating func endChange(_ number: Int) { changes.end(number) }
 
     /// Handles the success of a start that began in an epoch. Returns false if the session has ended since.
     mutating func started(in epoch: Int) -> Bool {
@@ -16,15 +39,27 @@ struct DiscoverySession {
         return true
     }
 
+    /// Handles the success of a change to a filter.
+    mutating func changed(to filter: DiscoveryFilter) {
+        self.filter = filter
+        isDeaf = false
+    }
+
+    /// Handles the end of the socket from which advertisements are received.
+    mutating func socketEnded() {
+        filter = nil
+        isDeaf = isOn
+    }
+
     /// Handles a request to stop. Returns whether there was a session.
     mutating func stop() -> Bool {
-        defer { isOn = false }
+        defer { (isOn, isDeaf) = (false, false) }
         return isOn
     }
 
     /// Handles the end of the session without a request.
     mutating func void() {
-        isOn = false
+        (isOn, isDeaf) = (false, false)
         filter = nil
         epoch += 1
     }

@@ -15,5 +15,7 @@ extension BlueZStack {
         let handle: @Sendable (StackEvent) -> Void
         /// The maximum delay of the handling of signals that its scan tolerates.
         var tolerance = Duration.zero
+        /// Whether it receives advertisements from the kernel.
+        var receivesPackets = false
     }
 }

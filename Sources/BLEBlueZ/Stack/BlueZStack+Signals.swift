@@ -1,5 +1,6 @@
 internal import DBus
 internal import Logging
+internal import Waiting
 
 /// Reads bluetoothd's signals.
 extension BlueZStack {
@@ -23,10 +24,36 @@ extension BlueZStack {
         let interface = try body.text()
         if interface == "org.bluez.GattCharacteristic1" {
             try characteristicChanged(message.path, &body)
+        } else if interface == "org.bluez.Device1", receivesPackets {
+            try deviceChanged(message.path, &body)
         } else if var properties = try InterfaceProperties(interface: interface, &body) {
             try properties.readInvalidated(&body)
             update { $0.update(message.path.string, properties) }
         }
+    }
+
+    /// Handles the changed properties of a device, except for those of advertisements, which arrive from the kernel.
+    /// They are most signals: bluetoothd 5.87 and earlier send the signal strength of each packet. The first one is
+    /// read, because it shows that the device is in range.
+    private func deviceChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
+        var (properties, isEmpty) = (DeviceProperties(), true)
+        try body.forEachProperty { (name, value) throws(DBusError) in
+            guard !DeviceProperties.isAdvertised(name) || name == "RSSI" && !isHeard(path) else { return }
+            isEmpty = false
+            try? properties.read(name, &value)
+        }
+        if isEmpty {
+            var invalidated = body
+            if try invalidated.array().isAtEnd { return }
+        }
+        var changed = InterfaceProperties.device(properties)
+        try changed.readInvalidated(&body)
+        update { $0.update(path.string, changed) }
+    }
+
+    /// Whether bluetoothd has reported that a device is in range. The end of that is reported, too, and must be known.
+    private func isHeard(_ path: MessageString) -> Bool {
+        DevicePath(path).flatMap { tree.devices[$0]?.isHeard } ?? false
     }
 
     /// Handles the changed properties of a characteristic. This is the hot path: every notification is such a change.

@@ -35,10 +35,14 @@ package actor BlueZStack {
     /// The bluetoothd that has listed its objects last.
     private var stack: String?
     let waits = ObjectWaits()
+    /// Whether a role receives advertisements from the kernel. What bluetoothd signals about them is then skipped.
+    private(set) var receivesPackets = false
     /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
-    private var roles: [Int: Role] = [:]
+    private var roles: [Int: Role] = [:] {
+        didSet { receivesPackets = roles.values.contains(where: \.receivesPackets) }
+    }
     private var registrations = Registrations()
     private var deliveries = Deliveries()
     private var lastRole = 0
@@ -114,7 +118,9 @@ package actor BlueZStack {
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
-        guard roles.removeValue(forKey: role) != nil else { return }
+        guard let former = roles.removeValue(forKey: role) else { return }
+        // A role that is released without a shutdown has not ended it.
+        if former.receivesPackets { tree.endReception() }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)
@@ -260,6 +266,11 @@ package actor BlueZStack {
         tell(.adapterStateChanged(state))
     }
 
+    /// Applies an advertisement that the kernel has received. Returns nil if bluetoothd has no object for its sender.
+    func receive(_ received: ReceivedAdvertisement) -> (id: DeviceID, advertisement: Advertisement)? {
+        tree.receive(received)
+    }
+
     /// Records that a client uses a characteristic, or no longer does.
     func recordUse(_ path: String, _ use: AttributeUse, _ isOn: Bool) {
         guard tree.hasAttribute(path) else { return }
@@ -282,6 +293,12 @@ package actor BlueZStack {
         roles[role]?.tolerance = tolerance
         updateTolerance()
     }
+
+    /// Sets whether a role receives advertisements from the kernel. Ends with the role.
+    func setReceivesPackets(_ receives: Bool, of role: Int) { roles[role]?.receivesPackets = receives }
+
+    /// Ends the reception of advertisements from the kernel: what only the kernel has told of signal strengths is void.
+    func endReception() { tree.endReception() }
 
     /// Begins or ends a period in which signals are awaited.
     func hold(_ isHeld: Bool) {

@@ -13,6 +13,7 @@ final class FakeClient {
         var rssi: Int?
         var pathloss: Int?
         var hasServices = false
+        var repeatsData = false
     }
 
     var filter = Filter()

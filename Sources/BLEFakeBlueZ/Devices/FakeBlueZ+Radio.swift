@@ -25,9 +25,12 @@ extension FakeBlueZ {
     private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
         // No adapter receives itself.
         guard session != nil, isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
+        if isDiscovering { kernelManagement.send(advertisement, from: id, adapter: name) }
         if let device = devices[id] {
             let changes = device.changes(from: device.advertisement, to: advertisement)
-            let repeated = FakeDevice.repeated(advertisement)
+            let repeated = FakeDevice.repeated(advertisement).filter { name, _ in
+                name == "RSSI" || discovery?.repeatsData != false
+            }
             devices.receive(advertisement, from: id)
             loop.perform { [weak self] in
                 self?.published.withLock { published in

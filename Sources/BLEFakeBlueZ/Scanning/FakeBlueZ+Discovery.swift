@@ -73,6 +73,7 @@ extension FakeBlueZ {
         }
         (filter.rssi, filter.pathloss) = (options?[key: "RSSI"]?.integer, options?[key: "Pathloss"]?.integer)
         filter.hasServices = options?[key: "UUIDs"] != nil
+        filter.repeatsData = options?[key: "DuplicateData"]?.boolean ?? false
         client.filter = filter
         if client.isDiscovering {
             discoveryChanged()

@@ -9,6 +9,8 @@ struct FakeDiscovery {
     let minimumRSSI: Int?
     /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
     let showsSmallChanges: Bool
+    /// Whether it repeats data that has not changed: when a client wants it to.
+    let repeatsData: Bool
 
     /// Nil if no client has a session.
     init?(_ filters: [FakeClient.Filter]) {
@@ -17,5 +19,6 @@ struct FakeDiscovery {
         filter = DiscoveryFilter(transport: isSame ? first.transport : .any)
         minimumRSSI = filters.contains { $0.rssi == nil } ? nil : filters.compactMap(\.rssi).min()
         showsSmallChanges = filters.contains { $0.rssi != nil || $0.pathloss != nil }
+        repeatsData = filters.contains(where: \.repeatsData)
     }
 }
