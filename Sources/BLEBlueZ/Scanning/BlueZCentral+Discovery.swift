@@ -68,12 +68,17 @@ extension BlueZCentral {
         }
         try await endIfShutDown()
         guard discovery.epoch == epoch else { throw Self.disappeared }
-        guard !isQuiet || management?.isOpen == true else {
-            // The socket may have ended before there was a session to end with it.
-            discovery.socketEnded()
+        guard isQuiet, management?.isOpen != true else { return }
+        // The end of the socket was reported to the scans of then. Those that have begun since need another one.
+        discovery.socketEnded()
+        do throws(BLEError) {
+            try await startManagement(in: epoch)
+        } catch {
             Task { await self.endDeafSession() }
-            throw ManagementScanner.hasEnded
+            throw error
         }
+        try await endIfShutDown()
+        guard discovery.epoch == epoch else { throw Self.disappeared }
     }
 
     private static let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")

@@ -24,7 +24,7 @@ extension BlueZStack {
         let interface = try body.text()
         if interface == "org.bluez.GattCharacteristic1" {
             try characteristicChanged(message.path, &body)
-        } else if interface == "org.bluez.Device1", receivesPackets {
+        } else if receivesPackets, interface == "org.bluez.Device1" {
             try deviceChanged(message.path, &body)
         } else if var properties = try InterfaceProperties(interface: interface, &body) {
             try properties.readInvalidated(&body)
