@@ -144,7 +144,7 @@ struct ManagementChangeTests {
         await until { await !daemon.isDiscovering }
         await daemon.release()
         await #expect(throws: BLEError.self) { try await change.value }
-        #expect(await !daemon.isDiscovering)
+        await until { await !daemon.isDiscovering }
         await stack.leave(host)
     }
 
@@ -186,7 +186,7 @@ struct ManagementChangeTests {
             #expect(daemon.managementSocketCount == 1)
         }
         await central.shutDown()
-        #expect(await !daemon.isDiscovering)
+        await until { await !daemon.isDiscovering }
     }
 
     @Test func `after a change of the transport that fails, the scan goes on as before`() async throws {
@@ -271,7 +271,7 @@ struct ManagementChangeTests {
         await daemon.release()
         try await next.value
         await central.shutDown()
-        #expect(await !daemon.isDiscovering)
+        await until { await !daemon.isDiscovering }
     }
 
     @Test func `the end of a socket does not disturb the scan that follows`() async throws {
