@@ -73,7 +73,7 @@ extension FakeBlueZ {
         }
         (filter.rssi, filter.pathloss) = (options?[key: "RSSI"]?.integer, options?[key: "Pathloss"]?.integer)
         filter.hasServices = options?[key: "UUIDs"] != nil
-        filter.repeatsData = options?[key: "DuplicateData"]?.boolean ?? false
+        filter.isQuiet = options?[key: "Pattern"] != nil && options?[key: "DuplicateData"]?.boolean != true
         client.filter = filter
         if client.isDiscovering {
             discoveryChanged()

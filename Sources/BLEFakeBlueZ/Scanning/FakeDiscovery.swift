@@ -9,7 +9,8 @@ struct FakeDiscovery {
     let minimumRSSI: Int?
     /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
     let showsSmallChanges: Bool
-    /// Whether it repeats data that has not changed: when a client wants it to.
+    /// Whether it repeats data that has not changed. It does so also for clients that do not ask for that, whom the real
+    /// one shows that a device is there by its signal strength, but not for those with a pattern.
     let repeatsData: Bool
 
     /// Nil if no client has a session.
@@ -19,6 +20,6 @@ struct FakeDiscovery {
         filter = DiscoveryFilter(transport: isSame ? first.transport : .any)
         minimumRSSI = filters.contains { $0.rssi == nil } ? nil : filters.compactMap(\.rssi).min()
         showsSmallChanges = filters.contains { $0.rssi != nil || $0.pathloss != nil }
-        repeatsData = filters.contains(where: \.repeatsData)
+        repeatsData = filters.contains { !$0.isQuiet }
     }
 }
