@@ -9,8 +9,8 @@ struct FakeDiscovery {
     let minimumRSSI: Int?
     /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
     let showsSmallChanges: Bool
-    /// Whether it repeats data that has not changed. It does so also for clients that do not ask for that, whom the real
-    /// one shows that a device is there by its signal strength, but not for those with a pattern.
+    /// Whether it repeats data that has not changed. The real one does so on request. Without it, the real one shows by
+    /// the signal strength that a device is still there, and this one by its data, except to clients with a pattern.
     let repeatsData: Bool
 
     /// Nil if no client has a session.
