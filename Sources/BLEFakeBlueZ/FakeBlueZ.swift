@@ -46,6 +46,12 @@ public actor FakeBlueZ {
     nonisolated let loop: EventLoop
     /// The kernel's management sockets, of all adapters.
     nonisolated let kernelManagement: FakeManagement
+    /// The number of the discovery that a program has started in the kernel; nil if none runs.
+    var kernelDiscovery: Int?
+    /// The number of such discoveries so far.
+    package internal(set) var kernelDiscoveries = 0
+    /// How often a program has stopped the daemon's discovery in the kernel.
+    package internal(set) var foreignStops = 0
     var session: BusSession?
 
     /// The agents, in the order in which they were registered, and which of them is the default.
@@ -228,4 +234,7 @@ struct FakeFirst: Sendable {
 
     /// The first adapter; `other` if that is it.
     func or(_ other: FakeBlueZ) -> FakeBlueZ { daemon ?? other }
+
+    /// The first adapter; nil if that is it, or exists no more.
+    var daemonOrNil: FakeBlueZ? { daemon }
 }

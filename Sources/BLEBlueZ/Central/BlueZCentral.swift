@@ -31,9 +31,9 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private(set) lazy var passive = PassiveScanner(stack, clock: configuredClock) { [weak self] event in
         self?.enter { $0.handle(event) }
     }
-    /// Opens the kernel's management socket, from which advertisements are received. Nil: bluetoothd reports them.
+    /// Opens the kernel's management socket, with which active scans for LE are made. Nil: they are bluetoothd's.
     private nonisolated let managementSocket: ManagementSocket?
-    /// Receives advertisements from that socket; nil without one.
+    /// Scans with that socket; nil without one.
     private(set) lazy var management = makeManagementScanner()
     let waits = ObjectWaits()
 
@@ -110,6 +110,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         self.role = nil
         endSockets()
         stopManagement()
+        onStack { $0.waits.lookAtAll() }
         let outcome = Outcome<Bool>()
         let timer = Expiry(after: Self.leaving, clock: configuredClock) { outcome.deliver(.success(false)) }
         let work = Task {
@@ -176,7 +177,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private func handle(_ change: ObjectTree.Change) {
         switch change {
         case .heard(let path): heard(path)
-        case .adapter(let path), .device(let path): waits.look(path)
+        case .adapter(let path):
+            management?.assumeIsolated { $0.neighborChanged() }
+            waits.look(path)
+        case .device(let path): waits.look(path)
         case .disconnected(let path, let address, let end):
             linkEnded(path, address, end)
             waits.look(path)
@@ -186,7 +190,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             _ = links.takeReason(path)
             links.forgetEnd(path)
             lostRequests.update(ofDevice: path, objects)
-            for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
+            // What the kernel still hears is there without an object.
+            for id in Self.ids(ofDevice: path, address: address) {
+                if !isQuiet || !onStack({ $0.tree.isStranger(id) }) { report(.peripheralRemoved(id)) }
+            }
         case .attributes(let path):
             lostRequests.update(ofDevice: path, objects)
             attributesChanged(path)
@@ -212,8 +219,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     private func handle(_ event: ManagementScanner.Event) {
         switch event {
-        case .received(let id, let advertisement):
-            if isListening { report(.advertisementReceived(id, advertisement)) }
+        case .received(let id, let advertisement): report(.advertisementReceived(id, advertisement))
+        case .forgotten(let id): report(.peripheralRemoved(id))
         case .ended(let error): managementEnded(error)
         }
     }

@@ -32,9 +32,14 @@ extension BlueZCentral {
     public enum AdvertisementSource: Hashable, Sendable {
         /// bluetoothd, which reports them over the bus.
         case bluetoothd
-        /// The kernel's management socket, which takes less processor time, and has all AD structures
-        /// (``Advertisement/structures``) of each advertisement. Everything else remains bluetoothd's, scans that are
-        /// passive or not for LE alone included.
+        /// The kernel's management socket: the kernel makes active scans for LE, without bluetoothd. That takes much
+        /// less of the machine's processor time, and each advertisement has all AD structures
+        /// (``Advertisement/structures``). Everything else remains bluetoothd's, scans that are passive or not for LE
+        /// alone included.
+        ///
+        /// bluetoothd does not know what is found. The first connection to a peripheral therefore has bluetoothd scan,
+        /// too, until it has received the peripheral, for 5 s at most. While another program scans, the kernel reports
+        /// only what that program's filter accepts.
         ///
         /// The program needs the capability `CAP_NET_ADMIN`, and the kernel's network namespace if it runs in a
         /// container: otherwise, an active scan for LE throws `unauthorized` or `notSupported`.

@@ -18,9 +18,6 @@ struct BlueZVersion: Comparable, CustomStringConvertible {
     /// in its `src/adapter.c` passes two arguments in the wrong order (BlueZ issue 2282).
     var crashesAtServiceFilters: Bool { self == BlueZVersion(5, 87) }
 
-    /// Whether a filter of a scan can have a pattern (`parse_pattern` in its `src/adapter.c`).
-    var hasPatterns: Bool { self >= BlueZVersion(5, 54) }
-
     /// Whether the end of a link's channel drops an attempt to connect that has begun after the end of the link, which
     /// is then never answered (`attio_cleanup` in its `src/device.c`). From 5.67 on, `Connect` is refused until then.
     var dropsAttempts: Bool { self < BlueZVersion(5, 67) }

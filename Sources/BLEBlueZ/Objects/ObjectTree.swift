@@ -15,6 +15,8 @@ struct ObjectTree: Sendable {
     private var uses: [String: [String: AttributeUse]] = [:]
     /// The paths of devices whose path does not contain their adapter and address, by the path that would.
     private var paths: [DevicePath: DevicePath] = [:]
+    /// The devices that only the kernel has heard.
+    private var strangers = Strangers()
 
     init() {}
 
@@ -63,7 +65,21 @@ struct ObjectTree: Sendable {
         return devices.change(path) { $0.receive(received) } ?? nil
     }
 
-    /// Forgets the signal strengths that only the kernel has reported: bluetoothd does not report their end.
+    /// Applies one whose sender has no object. Returns what is known of the sender.
+    mutating func receiveStranger(
+        _ received: ReceivedAdvertisement
+    ) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        strangers.receive(received)
+    }
+
+    /// Whether the kernel has heard a device that has no object, also in an earlier scan.
+    func isStranger(_ id: DeviceID) -> Bool { id.address.map(strangers.contains) ?? false }
+
+    /// Returns the devices that only the kernel has heard, and that are too many to be kept.
+    mutating func takeForgotten() -> [DeviceID] { strangers.takeForgotten() }
+
+    /// Forgets the signal strengths that only the kernel has reported: bluetoothd does not report their end. Devices
+    /// without objects are still known, to connect to.
     mutating func endReception() { devices.changeAll { if $0.needsEndOfReception { $0.endReception() } } }
 
     /// Adds an interface of an object, or updates its properties.
@@ -99,6 +115,7 @@ struct ObjectTree: Sendable {
     private mutating func changes(_ path: String, _ update: DeviceUpdate) -> [Change] {
         if let former = update.formerIdentity, let device = devices[path] {
             forgetIdentity(path, former.address, adapter: former.adapter)
+            if let address = device.identity?.address { strangers.remove(address) }
             if let usual = device.identity.flatMap({ DevicePath($0, adapter: device.adapter) }),
                 let path = DevicePath(path), path != usual
             {
@@ -145,6 +162,8 @@ struct ObjectTree: Sendable {
 
     private mutating func removeDevice(_ path: String) -> [Change] {
         guard let device = devices.remove(path) else { return [] }
+        // The kernel still hears it.
+        if device.isReceived { strangers.insert(device) }
         forgetIdentity(path, device.identity, adapter: device.adapter)
         // bluetoothd may remove a device without having signaled the end of its link.
         let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd?.value)] : []

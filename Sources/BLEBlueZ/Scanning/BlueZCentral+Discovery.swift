@@ -4,7 +4,8 @@ internal import Logging
 internal import Waiting
 
 extension BlueZCentral {
-    /// Starts this client's discovery session, which serves any number of scans.
+    /// Starts this client's scan, which serves any number of scans of the central: a discovery session of bluetoothd's,
+    /// its monitors, or a part in the kernel's discovery.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         let change = try await beginChange()
         defer { discovery.endChange(change) }
@@ -16,19 +17,20 @@ extension BlueZCentral {
         // The tolerance is not passed to bluetoothd.
         if isListening, untimed == discovery.filter { return }
         discovery.filter = nil
-        let isQuiet = !filter.isPassive && filter.transport == .le && management != nil
-        discovery.isLeavingSocket = !isQuiet
+        let (epoch, hadSocket) = (discovery.epoch, isQuiet)
+        discovery.isLeavingSocket = filter.isPassive || filter.transport != .le
         defer { discovery.isLeavingSocket = false }
         do throws(BLEError) {
-            try await changeDiscovery(untimed, isQuiet: isQuiet)
+            try await changeDiscovery(untimed)
         } catch {
             tolerate(.zero)
-            if !discovery.isOn { stopManagement() }
-            // The scan goes on as before, for which the socket is missing.
-            if discovery.isDeaf, discovery.isLeavingSocket { report(.scanEnded(ManagementScanner.hasEnded)) }
+            // The scan would go on as before, for which the socket is missing.
+            if discovery.isLeavingSocket, hadSocket, !isListening, discovery.epoch == epoch {
+                report(.scanEnded(ManagementScanner.hasEnded))
+            }
             throw error
         }
-        if isListening { discovery.changed(to: untimed) }
+        if isListening { discovery.filter = untimed }
     }
 
     /// Waits until earlier changes of the scan have ended. Returns the number of this one.
@@ -43,41 +45,45 @@ extension BlueZCentral {
         return number
     }
 
-    /// - Parameter isQuiet: whether advertisements are received from the kernel.
-    private func changeDiscovery(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
-        guard !filter.isPassive else {
+    /// What was scanned with before ends when the new scan has begun.
+    private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+        let epoch = discovery.epoch
+        if filter.isPassive {
             try await passive.start(filter)
             try await stopSession()
             stopManagement()
-            return try await endIfShutDown()
-        }
-        let epoch = discovery.epoch
-        // The socket is open as long as bluetoothd has a filter with which it reports little: from before the first
-        // such filter until after the next other one.
-        if isQuiet { try await startManagement(in: epoch) }
-        try await setFilter(filter, isQuiet: isQuiet)
-        if !isQuiet { stopManagement() }
-        try await endIfShutDown()
-        guard discovery.epoch == epoch else { throw Self.disappeared }
-        if !discovery.isOn {
-            try await startSession(filter, isQuiet: isQuiet)
-            guard discovery.started(in: epoch) else { throw Self.disappeared }
+        } else if filter.transport == .le, let management {
+            guard let role else { throw .shutDown }
+            do throws(BLEError) {
+                try await management.start(for: role)
+            } catch {
+                try checkChange(in: epoch)
+                throw error
+            }
             await passive.stop()
-            // Devices that another client's scan has found are in range too, and are not announced as new.
-            for path in objects.devices.paths(where: \.isHeard) { heard(path) }
+            try await stopSession()
+            try checkChange(in: epoch)
+            guard isQuiet else { throw ManagementScanner.hasEnded }
+        } else {
+            try await setFilter(filter)
+            try await endIfShutDown()
+            try checkChange(in: epoch)
+            if !discovery.isOn {
+                try await startSession(filter)
+                guard discovery.started(in: epoch) else { throw Self.disappeared }
+                stopManagement()
+                await passive.stop()
+                // Devices that another client's scan has found are in range too, and are not announced as new.
+                for path in objects.devices.paths(where: \.isHeard) { heard(path) }
+            }
         }
         try await endIfShutDown()
-        guard discovery.epoch == epoch else { throw Self.disappeared }
-        guard isQuiet, management?.isOpen != true else { return }
-        // The end of the socket was reported to the scans of then. Those that have begun since need another one.
-        discovery.socketEnded()
-        do throws(BLEError) {
-            try await startManagement(in: epoch)
-        } catch {
-            Task { await self.endDeafSession() }
-            throw error
-        }
-        try await endIfShutDown()
+        try checkChange(in: epoch)
+    }
+
+    /// Throws the reason if a change that has begun in an epoch cannot be carried out any more.
+    private func checkChange(in epoch: Int) throws(BLEError) {
+        guard !isShutDown else { throw .shutDown }
         guard discovery.epoch == epoch else { throw Self.disappeared }
     }
 
@@ -87,45 +93,74 @@ extension BlueZCentral {
     /// the wait for its own turn, and the connection may outlast it.
     private func endIfShutDown() async throws(BLEError) {
         guard isShutDown else { return }
+        stopManagement()
         await passive.stop()
         try? await stopSession()
         throw .shutDown
     }
 
-    private func startManagement(in epoch: Int) async throws(BLEError) {
-        guard let role else { throw .shutDown }
-        do throws(BLEError) {
-            try await management?.start(for: role)
-        } catch {
-            guard !isShutDown else { throw .shutDown }
-            throw discovery.epoch == epoch ? error : Self.disappeared
-        }
-    }
-
     /// Handles the end of the socket from which advertisements are received.
     func managementEnded(_ error: BLEError) {
-        discovery.socketEnded()
+        discovery.filter = nil
         // A change to a scan without the socket reports it only if the change fails.
         if !discovery.isLeavingSocket { report(.scanEnded(error)) }
-        Task { await self.endDeafSession() }
     }
 
-    /// Ends the session whose socket has ended, unless a later scan has opened another.
-    private func endDeafSession() async {
-        guard let change = try? await beginChange() else { return }
-        defer { discovery.endChange(change) }
-        if discovery.isDeaf { try? await stopSession() }
-    }
+    /// Whether the kernel reports advertisements, and bluetoothd does not.
+    var isQuiet: Bool { management?.isOn ?? false }
 
     /// Whether received advertisements are reported.
-    var isListening: Bool { discovery.isOn || passive.isOn }
+    var isListening: Bool { discovery.isOn || passive.isOn || isQuiet }
 
-    /// Reports the advertisement of a device.
+    /// Reports the advertisement of a device that bluetoothd has reported.
     func heard(_ path: String) {
-        if isListening, let (id, advertisement) = onStack({ $0.heard(path) }) {
-            report(.advertisementReceived(id, advertisement))
-        }
+        guard isListening, !isQuiet, let (id, advertisement) = onStack({ $0.heard(path) }) else { return }
+        report(.advertisementReceived(id, advertisement))
     }
+
+    // MARK: Objects
+
+    /// How long bluetoothd may take to receive a peripheral that the kernel has heard.
+    private static let objectLimit = Duration.seconds(5)
+
+    /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session of its own, which
+    /// ends with the next advertisement of the peripheral. Does nothing for any other peripheral.
+    ///
+    /// Throws `peripheralNotFound` if bluetoothd does not receive it within 5 s.
+    func makeObject(of peripheral: Peripheral.ID) async throws(BLEError) {
+        func isNeeded() -> Bool {
+            management != nil && !discovery.isOn && knownPath(of: peripheral) == nil
+                && onStack { $0.tree.isStranger(peripheral) }
+        }
+        guard isNeeded() else { return }
+        let change = try await beginChange()
+        defer { discovery.endChange(change) }
+        guard isNeeded(), !isShutDown else { return }
+        try requirePower()
+        let (epoch, filter) = (discovery.epoch, DiscoveryFilter())
+        try await setFilter(filter)
+        try await endIfShutDown()
+        try await startSession(filter)
+        guard discovery.started(in: epoch) else { throw Self.disappeared }
+        let received: Result<Void, BLEError>
+        do throws(BLEError) {
+            received = .success(
+                try await stack.awaitDevice(peripheral, within: Self.objectLimit) { [weak self] in
+                    self?.enter { $0.isShutDown } ?? true
+                })
+        } catch {
+            received = .failure(error)
+        }
+        // Also for a caller that has given up.
+        let stop = Task { await self.endSessionAnyway() }
+        await stop.value
+        try checkChange(in: epoch)
+        try received.get()
+    }
+
+    private func endSessionAnyway() async { try? await stopSession() }
+
+    // MARK: Sessions
 
     /// Handles an end of this client's scan that it has not requested.
     func voidDiscovery() {
@@ -145,11 +180,11 @@ extension BlueZCentral {
     ///
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
-    private func startSession(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
+    private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
         var isFirst = true
         try await Backoff(every: .milliseconds(500)).retry(clock: configuredClock) { () throws(BLEError) in
             // The filter is set again, whether or not the ended session had one.
-            if !isFirst { try await setFilter(filter, isQuiet: isQuiet) }
+            if !isFirst { try await setFilter(filter) }
             isFirst = false
             _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
@@ -176,13 +211,10 @@ extension BlueZCentral {
         if discovery.isOn || discovery.changeCount > 0 { abandonSession() }
     }
 
-    /// - Parameter isQuiet: whether bluetoothd is to report little: advertisements are received from the kernel.
-    private func setFilter(_ filter: DiscoveryFilter, isQuiet: Bool) async throws(BLEError) {
-        let version = objects.adapters[adapterPath]?.version
-        let hasPatterns = version?.hasPatterns ?? false
+    private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
         var options: [String: DBusValue] = [
             "Transport": .string(Self.name(of: filter.transport)),
-            "DuplicateData": .boolean(!isQuiet || !hasPatterns),
+            "DuplicateData": .boolean(true),
         ]
         // Every packet counts. Without a limit of either kind, BlueZ hides RSSI changes of less than 8 dB, see
         // `discovery_filter_has_proximity` in its `src/adapter.c`, and a silent peripheral would look the same as one
@@ -190,15 +222,11 @@ extension BlueZCentral {
         // kernel does not receive a path loss limit, and the highest one, 137 dB, accepts everything.
         if let minimum = filter.minimumRSSI {
             options["RSSI"] = .int16(Int16(clamping: max(-127, min(20, minimum))))
-        } else if !isQuiet {
+        } else {
             options["Pathloss"] = .uint16(137)
-        } else if hasPatterns {
-            // Every address begins with the empty pattern. Without any filter, bluetoothd would pause between its
-            // scans, and a controller could report each device once in a scan.
-            options["Pattern"] = .string("")
         }
         // Without service UUIDs in the filter, more is reported. The central filters in any case.
-        if !filter.services.isEmpty, version?.crashesAtServiceFilters != true {
+        if !filter.services.isEmpty, objects.adapters[adapterPath]?.version?.crashesAtServiceFilters != true {
             options["UUIDs"] = .strings(filter.services.sorted().map(\.fullDescription))
         }
         _ = try await stack.call(

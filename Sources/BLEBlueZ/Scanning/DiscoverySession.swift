@@ -9,13 +9,10 @@ struct DiscoverySession {
     private(set) var epoch = 0
     /// What is scanned for, actively or passively, without the tolerance. Nil if that is unknown.
     var filter: DiscoveryFilter?
-    /// Whether the socket has ended from which this session's advertisements are received. bluetoothd then still scans,
-    /// and reports little.
-    private(set) var isDeaf = false
     /// The changes of the scan: one at a time, in the order of their requests.
     private var changes = Turns<Part, Outcome<Void>>()
     private var lastChange = 0
-    /// Whether the change that has its turn is to a scan without the socket.
+    /// Whether the change that has its turn is to a scan without the management socket.
     var isLeavingSocket = false
 
     private enum Part { case scan }
@@ -39,27 +36,15 @@ struct DiscoverySession {
         return true
     }
 
-    /// Handles the success of a change to a filter.
-    mutating func changed(to filter: DiscoveryFilter) {
-        self.filter = filter
-        isDeaf = false
-    }
-
-    /// Handles the end of the socket from which advertisements are received.
-    mutating func socketEnded() {
-        filter = nil
-        isDeaf = isOn
-    }
-
     /// Handles a request to stop. Returns whether there was a session.
     mutating func stop() -> Bool {
-        defer { (isOn, isDeaf) = (false, false) }
+        defer { isOn = false }
         return isOn
     }
 
     /// Handles the end of the session without a request.
     mutating func void() {
-        (isOn, isDeaf) = (false, false)
+        isOn = false
         filter = nil
         epoch += 1
     }

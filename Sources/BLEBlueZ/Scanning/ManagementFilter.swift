@@ -35,17 +35,23 @@ struct ManagementFilter {
 
     private let instructions: [Instruction]
 
-    /// Accepts *Command Status*, and *Device Found* of an adapter if the device is not a Classic one.
+    /// Accepts the events of an adapter that are used here, and of these *Device Found* only if the device is not a
+    /// Classic one.
     ///
     /// - Parameter adapter: the number of the adapter: 0 for `hci0`.
     init(adapter: UInt16) {
+        typealias Event = ManagementPacket.Event
         // The interface has the least significant byte first.
         instructions = [
-            .load2(at: 0),
-            .compare(UInt16(0x0002).byteSwapped, then: 5, else: 0),
-            .compare(UInt16(0x0012).byteSwapped, then: 0, else: 5),
             .load2(at: 2),
-            .compare(adapter.byteSwapped, then: 0, else: 3),
+            .compare(adapter.byteSwapped, then: 0, else: 10),
+            .load2(at: 0),
+            .compare(Event.deviceFound.byteSwapped, then: 5, else: 0),
+            .compare(Event.discovering.byteSwapped, then: 6, else: 0),
+            .compare(Event.commandComplete.byteSwapped, then: 5, else: 0),
+            .compare(Event.commandStatus.byteSwapped, then: 4, else: 0),
+            .compare(Event.deviceConnected.byteSwapped, then: 3, else: 0),
+            .compare(Event.connectFailed.byteSwapped, then: 2, else: 3),
             .load1(at: 12),
             .compare(0, then: 1, else: 0),
             .accept(UInt32.max),

@@ -2,14 +2,22 @@
 enum ManagementPacket: Equatable {
     /// An LE advertisement was received, in an active scan of whichever program.
     case advertisement(ReceivedAdvertisement)
-    /// A command was refused.
-    case refused(ManagementCommand, ManagementStatus)
+    /// The answer to a command.
+    case answer(ManagementCommand, ManagementStatus)
+    /// A discovery has begun or ended, of whichever program.
+    case discovering(Bool)
+    /// A link was made, or could not be made.
+    case linkChanged
     /// An event that is not used here, or a packet that is malformed.
     case other
 
-    private enum Event {
+    enum Event {
+        static let commandComplete: UInt16 = 0x0001
         static let commandStatus: UInt16 = 0x0002
+        static let deviceConnected: UInt16 = 0x000B
+        static let connectFailed: UInt16 = 0x000D
         static let deviceFound: UInt16 = 0x0012
+        static let discovering: UInt16 = 0x0013
     }
 
     /// The length of the header: the event, the adapter and the length of the parameters.
@@ -23,7 +31,8 @@ enum ManagementPacket: Equatable {
         guard bytes.count >= Self.headerLength, Self.number(bytes, at: 4) == bytes.count - Self.headerLength else {
             return
         }
-        switch UInt16(Self.number(bytes, at: 0)) {
+        let event = UInt16(Self.number(bytes, at: 0))
+        switch event {
         case Event.deviceFound:
             let start = Self.headerLength + Self.foundLength
             guard bytes.count >= start, Self.number(bytes, at: start - 2) == bytes.count - start else { return }
@@ -37,13 +46,24 @@ enum ManagementPacket: Equatable {
                     adapter: UInt16(Self.number(bytes, at: 2)),
                     sender: ReceivedAdvertisement.Sender(address: address, isRandom: type == 2),
                     rssi: Int8(bitPattern: bytes[13]), data: bytes[start...]))
-        case Event.commandStatus:
-            guard bytes.count == Self.headerLength + 3,
+        case Event.commandStatus, Event.commandComplete:
+            // *Command Complete* also tells of failures, and has results after the status.
+            let length = Self.headerLength + 3
+            guard event == Event.commandStatus ? bytes.count == length : bytes.count >= length,
                 let command = ManagementCommand(rawValue: UInt16(Self.number(bytes, at: Self.headerLength)))
             else { return }
-            self = .refused(command, ManagementStatus(rawValue: bytes[Self.headerLength + 2]))
+            self = .answer(command, ManagementStatus(rawValue: bytes[Self.headerLength + 2]))
+        case Event.discovering:
+            guard bytes.count == Self.headerLength + 2 else { return }
+            self = .discovering(bytes[Self.headerLength + 1] != 0)
+        case Event.deviceConnected, Event.connectFailed: self = .linkChanged
         default: break
         }
+    }
+
+    /// Returns the number of the adapter of a packet; nil if the packet is too short.
+    static func adapter(of bytes: [UInt8]) -> UInt16? {
+        bytes.count >= headerLength ? UInt16(number(bytes, at: 2)) : nil
     }
 
     /// Returns the number of 16 bits at a position, which has to exist.
@@ -72,16 +92,36 @@ struct ReceivedAdvertisement: Equatable {
 
 /// The commands that this package sends over the management interface.
 enum ManagementCommand: UInt16 {
-    case getConnections = 0x0015
+    case stopDiscovery = 0x0024
+    /// Starts a discovery that reports each packet: the kernel does not have controllers omit those of a device that
+    /// they have reported, as it does in *Start Discovery* with some.
+    case startServiceDiscovery = 0x003A
 
-    /// The command for no adapter, without parameters.
-    var packet: [UInt8] { [UInt8(rawValue & 0xFF), UInt8(rawValue >> 8), 0xFF, 0xFF, 0, 0] }
+    /// The types of addresses of LE: public and random.
+    private static let le: UInt8 = 0x06
+
+    /// Returns the command for an adapter.
+    func packet(adapter: UInt16) -> [UInt8] {
+        let parameters: [UInt8] =
+            switch self {
+            case .stopDiscovery: [Self.le]
+            // Of any signal strength, and for any services.
+            case .startServiceDiscovery: [Self.le, 127, 0, 0]
+            }
+        let header = [rawValue, adapter, UInt16(parameters.count)].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        return header + parameters
+    }
 }
 
 /// The status with which the kernel answers a command.
 struct ManagementStatus: RawRepresentable, Equatable {
     var rawValue: UInt8
 
+    static let success = Self(rawValue: 0x00)
+    static let unknownCommand = Self(rawValue: 0x01)
+    static let busy = Self(rawValue: 0x0A)
+    static let notSupported = Self(rawValue: 0x0C)
+    static let notPowered = Self(rawValue: 0x0F)
     static let invalidIndex = Self(rawValue: 0x11)
     static let permissionDenied = Self(rawValue: 0x14)
 }

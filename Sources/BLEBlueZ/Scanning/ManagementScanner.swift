@@ -3,30 +3,39 @@ internal import Logging
 internal import Loop
 internal import Waiting
 
-/// Receives the advertisements of an active scan from the kernel's management socket, on the stack's executor.
+/// Scans through the kernel's management socket, on the stack's executor: takes part in the kernel's discovery
+/// (`ManagementDiscovery`), and receives its advertisements.
 ///
 /// The kernel sends what it receives to every such socket of a program with the capability `CAP_NET_ADMIN`, whichever
-/// program has started the scan. So the scan itself is bluetoothd's, as without the socket. An advertisement is
-/// reported once bluetoothd has an object for its device, which the first one makes.
+/// program has started the discovery.
 actor ManagementScanner: BlueZRole {
     enum Event: Sendable {
         /// An advertisement was received.
         case received(Peripheral.ID, Advertisement)
-        /// The socket has ended.
+        /// Too many peripherals have been heard, and this one not for long.
+        case forgotten(Peripheral.ID)
+        /// The scan has ended: the socket has, or the kernel has taken the permission away.
         case ended(BLEError)
     }
 
     nonisolated let stack: BlueZStack
     private let source: ManagementSocket
     private let clock: any Clock<Duration>
+    /// The time, by that clock.
+    private let elapsed: @Sendable () -> Duration
     private let report: @Sendable (Event) -> Void
     private var socket: PacketSocket?
     /// The central's number with the stack.
     private var role = 0
     /// The number of the adapter whose advertisements are reported.
     private var adapter: UInt16 = 0
-    /// Succeeds if the kernel sends advertisements to this program.
-    private var isPermitted = Outcome<Void>()
+    private(set) var discovery = ManagementDiscovery()
+    /// Succeeds when the discovery runs for the first time.
+    private var beginning = Outcome<Void>()
+    /// Ends the state of the discovery with that number.
+    private var limit: (turn: Int, timer: Expiry)?
+    /// A socket that is closed when the kernel has answered a start, which then is stopped.
+    private var leaving: (socket: PacketSocket, timer: Expiry)?
     /// How much later than it is received an advertisement may be reported.
     private var tolerance = Duration.zero
     /// Ends a pause, in which advertisements wait in the socket.
@@ -42,26 +51,33 @@ actor ManagementScanner: BlueZRole {
         report: @escaping @Sendable (Event) -> Void
     ) {
         (self.stack, self.source, self.clock, self.report) = (stack, source, clock, report)
+        elapsed = Central.stopwatch(clock)
     }
 
     deinit {
-        if let socket { stack.loop.perform { socket.close() } }
+        // A central that is released without a shutdown.
+        limit?.timer.cancel()
+        guard let socket else { return }
+        for case .send(let command) in discovery.end() { _ = try? socket.send(command.packet(adapter: adapter)) }
+        stack.loop.perform { socket.close() }
     }
 
     /// The maximum length of a pause, in which the socket's buffer has to hold what arrives.
     private static let longestPause = Duration.milliseconds(100)
     /// The maximum number of advertisements to handle before the loop does its other work.
     private static let packetsPerTurn = 256
+    /// The same before the end, of about twice as many as the socket holds.
+    private static let packetsPerStop = 4096
 
     // MARK: Starting and stopping
 
-    /// Whether the socket is open, and the kernel has shown that it sends advertisements.
-    nonisolated var isOpen: Bool { assumeIsolated { $0.socket != nil && !$0.isPermitted.isOpen } }
+    /// Whether a discovery has begun, and the socket has not ended since.
+    nonisolated var isOn: Bool { assumeIsolated { $0.socket != nil && !$0.beginning.isOpen } }
 
-    /// Opens the socket, unless it is open. Returns when the kernel has shown that it sends advertisements. An earlier
-    /// call must have returned.
+    /// Opens the socket, unless it is open. Returns when a discovery runs. An earlier call must have returned.
     ///
-    /// Throws `unauthorized`, `notSupported` and `timedOut`, and `failed` also if it is stopped meanwhile.
+    /// Throws `unauthorized`, `notSupported`, `poweredOff`, `adapterNotFound`, `scanFailed` and `timedOut`, and
+    /// `failed` also if it is stopped meanwhile.
     ///
     /// - Parameter role: the central's number with the stack.
     func start(for role: Int) async throws(BLEError) {
@@ -80,21 +96,17 @@ actor ManagementScanner: BlueZRole {
         }
         let socket = PacketSocket(descriptor, on: stack.loop)
         self.socket = socket
-        let isPermitted = Outcome<Void>()
-        self.isPermitted = isPermitted
-        socket.open { [weak self] packet in
-            self?.assumeIsolated { $0.receive(packet) } ?? true
-        } onEnd: { [weak self] in
-            self?.assumeIsolated { $0.socketEnded() }
+        let beginning = Outcome<Void>()
+        self.beginning = beginning
+        socket.open { [weak self, unowned socket] packet in
+            self?.assumeIsolated { $0.receive(packet, from: socket) } ?? true
+        } onEnd: { [weak self, unowned socket] in
+            self?.assumeIsolated { $0.ended(socket) }
         }
         do throws(BLEError) {
-            // Without the capability, the kernel refuses it; with it, the kernel misses the adapter. It has no effect.
-            guard (try? socket.send(ManagementCommand.getConnections.packet)) == true else { throw Self.hasEnded }
-            let timer = isPermitted.expire(after: BlueZStack.promptly, clock: clock) {
-                BLEError(.timedOut, "the kernel's management socket did not answer")
-            }
-            defer { timer.cancel() }
-            try await isPermitted.wait()
+            discovery.neighborChanged(isScanning: objects.adapters[adapterPath]?.isDiscovering == true)
+            apply(discovery.begin())
+            try await beginning.wait()
         } catch {
             // It may have been stopped, and started again, since.
             if self.socket === socket { stop() }
@@ -104,17 +116,45 @@ actor ManagementScanner: BlueZRole {
         onStack { $0.setReceivesPackets(true, of: role) }
     }
 
-    /// Closes the socket. Does nothing if it is closed.
+    /// Ends the discovery, unless it is that of another program, and closes the socket. Does nothing if it is closed.
     func stop() {
         guard let socket else { return }
-        self.socket = nil
+        // Another program may have taken the discovery over, which waits to be read.
+        socket.drain(atMost: Self.packetsPerStop)
+        guard self.socket === socket else { return }
+        let isStarting = discovery.isStarting
+        for case .send(let command) in discovery.end() { _ = try? socket.send(command.packet(adapter: adapter)) }
+        updateLimit()
+        close()
+        if isStarting { leave(socket) } else { socket.close() }
+    }
+
+    /// Has nothing more to do with the socket.
+    private func close() {
+        socket = nil
         pause = nil
-        socket.close()
         onStack { [role] stack in
             stack.setReceivesPackets(false, of: role)
             stack.endReception()
         }
-        isPermitted.deliver(.failure(Self.hasEnded))
+        beginning.deliver(.failure(Self.hasEnded))
+    }
+
+    /// Closes a socket when the kernel has answered its start.
+    private func leave(_ socket: PacketSocket) {
+        leave()
+        // The scanner exists until then.
+        let timer = Expiry(after: BlueZStack.promptly, clock: clock) { [self] in
+            stack.loop.perform { self.assumeIsolated { if $0.leaving?.socket === socket { $0.leave() } } }
+        }
+        leaving = (socket, timer)
+        socket.resume()
+    }
+
+    private func leave() {
+        leaving?.timer.cancel()
+        leaving?.socket.close()
+        leaving = nil
     }
 
     /// Sets how much later than they are received advertisements may be reported.
@@ -127,45 +167,94 @@ actor ManagementScanner: BlueZRole {
     static let hasEnded = BLEError(
         .failed, "the kernel's management socket has ended", isRetryable: true, remedy: "Scan again.")
 
-    private func socketEnded() {
-        guard socket != nil else { return }
+    private func ended(_ socket: PacketSocket) {
+        if leaving?.socket === socket { return leave() }
+        guard self.socket === socket else { return }
+        fail(Self.hasEnded)
+    }
+
+    /// Ends the scan for a reason of the kernel's.
+    private func fail(_ error: BLEError) {
         // The scan that is starting ends with it, if there is one.
-        let isStarting = isPermitted.deliver(.failure(Self.hasEnded))
-        stop()
-        if !isStarting { report(.ended(Self.hasEnded)) }
+        let isStarting = beginning.deliver(.failure(error))
+        let socket = socket
+        _ = discovery.end()
+        updateLimit()
+        close()
+        socket?.close()
+        if !isStarting { report(.ended(error)) }
+    }
+
+    // MARK: The discovery
+
+    /// Handles a change of what bluetoothd says of its own scan.
+    func neighborChanged() {
+        guard socket != nil else { return }
+        discovery.neighborChanged(isScanning: objects.adapters[adapterPath]?.isDiscovering == true)
+        updateLimit()
+    }
+
+    private func apply(_ effects: [ManagementDiscovery.Effect]) {
+        updateLimit()
+        for effect in effects {
+            guard let socket else { return }
+            switch effect {
+            case .send(let command):
+                // What was not sent has no answer, and is sent again.
+                if (try? socket.send(command.packet(adapter: adapter))) == nil { fail(Self.hasEnded) }
+            case .begun: beginning.deliver(.success(()))
+            case .failed(let status): fail(BLEError(managementStatus: status))
+            }
+        }
+    }
+
+    private func updateLimit() {
+        let turn = discovery.turn
+        guard turn != limit?.turn else { return }
+        limit?.timer.cancel()
+        limit = discovery.limit.map { duration in
+            let timer = Expiry(after: duration, clock: clock) { [weak self] in
+                guard let self else { return }
+                stack.loop.perform { self.assumeIsolated { $0.apply($0.discovery.expired(turn)) } }
+            }
+            return (turn: turn, timer: timer)
+        }
     }
 
     // MARK: Receiving
 
     /// Handles a packet. Returns false if the next ones are to wait.
-    private func receive(_ packet: [UInt8]) -> Bool {
-        switch ManagementPacket(packet) {
+    private func receive(_ bytes: [UInt8], from socket: PacketSocket) -> Bool {
+        guard socket === self.socket else {
+            receiveLast(bytes, from: socket)
+            return true
+        }
+        // A kernel that does not filter sends the events of all adapters.
+        guard ManagementPacket.adapter(of: bytes) == adapter else { return pause == nil }
+        switch ManagementPacket(bytes) {
         case .advertisement(let received):
-            guard received.adapter == adapter else { break }
-            if let (id, advertisement) = onStack({ $0.receive(received) }) { report(.received(id, advertisement)) }
+            let (heard, forgotten) = onStack { $0.receive(received) }
+            if let heard { report(.received(heard.id, heard.advertisement)) }
+            for id in forgotten { report(.forgotten(id)) }
             guard pause == nil else { break }
             return !beginPause()
-        case .refused(.getConnections, let status):
-            switch status {
-            case .invalidIndex: isPermitted.deliver(.success(()))
-            case .permissionDenied: isPermitted.deliver(.failure(Self.notPermitted))
-            default: isPermitted.deliver(.failure(Self.notSupported(status)))
-            }
-        case .other: break
+        case .answer(.startServiceDiscovery, let status): apply(discovery.answered(status, at: elapsed()))
+        case .discovering(let isOn): apply(discovery.changed(isOn: isOn, at: elapsed()))
+        case .linkChanged:
+            discovery.linkChanged()
+            updateLimit()
+        case .answer, .other: break
         }
         return pause == nil
     }
 
-    private static let notPermitted = BLEError(
-        .unauthorized, "this program may not receive advertisements from the kernel's management socket",
-        isRetryable: false,
-        remedy: "Give it the capability CAP_NET_ADMIN: AmbientCapabilities=CAP_NET_ADMIN in its unit, or setcap "
-            + "cap_net_admin+ep PROGRAM. Or let bluetoothd report the advertisements.")
-
-    private static func notSupported(_ status: ManagementStatus) -> BLEError {
-        BLEError(
-            .notSupported, "the kernel's management socket answered with the status \(status.rawValue)",
-            isRetryable: false, remedy: "Let bluetoothd report the advertisements.")
+    /// Handles a packet of a socket that is about to be closed. A discovery that was started is stopped.
+    private func receiveLast(_ bytes: [UInt8], from socket: PacketSocket) {
+        guard leaving?.socket === socket, case .answer(.startServiceDiscovery, let status) = ManagementPacket(bytes),
+            let adapter = ManagementPacket.adapter(of: bytes)
+        else { return }
+        if status == .success { _ = try? socket.send(ManagementCommand.stopDiscovery.packet(adapter: adapter)) }
+        leave()
     }
 
     // MARK: Pauses

@@ -78,6 +78,7 @@ extension BlueZStack {
             guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
             update { $0.add(path, properties) }
         }
+        waits.look(path)
     }
 
     private func interfacesRemoved(_ message: IncomingMessage) throws(DBusError) {

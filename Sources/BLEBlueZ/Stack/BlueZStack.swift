@@ -261,14 +261,21 @@ package actor BlueZStack {
     private func adapterChanged() {
         // Before bluetoothd has listed its objects, nothing is known to be gone.
         guard isRunning else { return }
-        if let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
+        if let state = choice.stateToReport(in: tree) {
+            tell(.adapterStateChanged(state))
+            waits.lookAtAll()
+        }
         guard choice.replaceMissing(in: tree), let state = choice.stateToReport(in: tree) else { return }
         tell(.adapterStateChanged(state))
     }
 
-    /// Applies an advertisement that the kernel has received. Returns nil if bluetoothd has no object for its sender.
-    func receive(_ received: ReceivedAdvertisement) -> (id: DeviceID, advertisement: Advertisement)? {
-        tree.receive(received)
+    /// Applies an advertisement that the kernel has received. Returns what is known of its sender, and the devices that
+    /// are forgotten: too many that bluetoothd does not know.
+    func receive(
+        _ received: ReceivedAdvertisement
+    ) -> (heard: (id: DeviceID, advertisement: Advertisement)?, forgotten: [DeviceID]) {
+        if let heard = tree.receive(received) { return (heard, []) }
+        return (tree.receiveStranger(received), tree.takeForgotten())
     }
 
     /// Records that a client uses a characteristic, or no longer does.

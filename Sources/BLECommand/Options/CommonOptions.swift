@@ -30,7 +30,7 @@ struct CommonOptions: ParsableArguments {
     var bus: String?
 
     @Flag(
-        help: "Receive advertisements from the kernel's management socket, which needs the capability CAP_NET_ADMIN.")
+        help: "Scan with the kernel's management socket, which needs the capability CAP_NET_ADMIN.")
     var managementSocket = false
 
     @Option(

@@ -13,8 +13,6 @@ final class FakeClient {
         var rssi: Int?
         var pathloss: Int?
         var hasServices = false
-        /// Whether it has a pattern, and does not ask for repeated data.
-        var isQuiet = false
     }
 
     var filter = Filter()

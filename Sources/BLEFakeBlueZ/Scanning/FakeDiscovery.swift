@@ -9,9 +9,6 @@ struct FakeDiscovery {
     let minimumRSSI: Int?
     /// Whether the daemon shows each change of the signal strength: only when a client has a limit of either kind.
     let showsSmallChanges: Bool
-    /// Whether it repeats data that has not changed. The real one does so on request. Without it, the real one shows by
-    /// the signal strength that a device is still there, and this one by its data, except to clients with a pattern.
-    let repeatsData: Bool
 
     /// Nil if no client has a session.
     init?(_ filters: [FakeClient.Filter]) {
@@ -20,6 +17,5 @@ struct FakeDiscovery {
         filter = DiscoveryFilter(transport: isSame ? first.transport : .any)
         minimumRSSI = filters.contains { $0.rssi == nil } ? nil : filters.compactMap(\.rssi).min()
         showsSmallChanges = filters.contains { $0.rssi != nil || $0.pathloss != nil }
-        repeatsData = filters.contains { !$0.isQuiet }
     }
 }

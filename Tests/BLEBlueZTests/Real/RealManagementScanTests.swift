@@ -81,6 +81,54 @@ struct RealManagementScanTests {
         }
     }
 
+    private func isDiscovering(_ expected: Bool) async throws {
+        try await peer.run(
+            "busctl get-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Discovering | grep -q \(expected)")
+    }
+
+    @Test func `bluetoothd does not scan, and other programs begin and end their scans beside this one`() async throws {
+        try await peer.reset()
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            _ = try await next(&events)
+            try await isDiscovering(false)
+            for _ in 0..<2 {
+                try await withCentral(.bluetoothd) { other in
+                    var others = self.events(other).makeAsyncIterator()
+                    for _ in 0..<3 {
+                        _ = try await next(&others)
+                        _ = try await next(&events)
+                    }
+                    try await isDiscovering(true)
+                }
+                // More than may have waited.
+                for _ in 0..<20 { _ = try await next(&events) }
+            }
+            try await isDiscovering(false)
+        }
+    }
+
+    @Test func `a program without a filter is answered before D-Bus gives up`() async throws {
+        try await peer.reset()
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            _ = try await next(&events)
+            try await peer.run("busctl --timeout=25 call org.bluez /org/bluez/hci0 org.bluez.Adapter1 StartDiscovery")
+            // It has left, and with it its session.
+            for _ in 0..<20 { _ = try await next(&events) }
+        }
+    }
+
+    @Test func `a scan is longer than a discovery of the kernel's`() async throws {
+        try await peer.reset()
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            let start = ContinuousClock.now
+            while ContinuousClock.now - start < .seconds(25) { _ = try await next(&events) }
+            try await isDiscovering(false)
+        }
+    }
+
     @Test func `a scan goes on when the adapter is on again`() async throws {
         try await peer.reset()
         try await withCentral { central in

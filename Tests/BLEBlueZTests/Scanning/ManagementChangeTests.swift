@@ -63,6 +63,7 @@ struct ManagementChangeTests {
         }
         try await scan()
         await until { await !stack.isShared && daemon.managementSocketCount == 0 }
+        await until { await !daemon.isKernelDiscovering }
         #expect(await !stack.receivesPackets)
         let central = try await Central(backend: BlueZCentral(stack), configuration: .quiet())
         var others = self.events(central)
@@ -103,7 +104,7 @@ struct ManagementChangeTests {
             BlueZStack.Role(kind: kind, logger: Logger(label: "test"), clock: ContinuousClock()) { _ in }
         }
         let host = try await stack.join(role(.peripheral))
-        let (central, _) = try await makeCentral(stack)
+        let central = try await Central(backend: BlueZCentral(stack), configuration: .quiet())
         _ = try await central.first(matching: .id(battery.id))
         await central.shutDown()
         // bluetoothd knows the peripheral, and reports no strength.
@@ -115,13 +116,19 @@ struct ManagementChangeTests {
         else {
             throw BLEError(.failed, "the packet is malformed")
         }
-        #expect(await stack.receive(received)?.advertisement.rssi == -60)
+        #expect(await stack.receive(received).heard?.advertisement.rssi == -60)
         await stack.leave(leaving)
         #expect(await stack.tree.devices[path]?.advertisement.rssi == nil)
         await stack.leave(host)
     }
 
     // MARK: Changes of the scan
+
+    /// Whether the adapter scans for any program.
+    private func isScanning() async -> Bool {
+        let (session, kernel) = (await daemon.isDiscovering, await daemon.isKernelDiscovering)
+        return session || kernel
+    }
 
     @Test(arguments: [false, true])
     func `a shutdown during a change of the filter that hangs ends the scan`(hasSocket: Bool) async throws {
@@ -132,35 +139,53 @@ struct ManagementChangeTests {
         let clock = ManualClock()
         let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
         try await backend.startDiscovery(DiscoveryFilter())
-        #expect(await daemon.isDiscovering)
+        #expect(await isScanning())
         await daemon.hang("SetDiscoveryFilter")
         let change = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
         await daemon.untilHung()
-        // Gives up the wait for the change after 5 s.
         let shutdown = Task { await central.shutDown() }
-        await clock.sleepers(1, for: BlueZCentral.leaving)
-        clock.advance(by: BlueZCentral.leaving)
+        if !hasSocket {
+            // Gives up the wait for the change after 5 s.
+            await clock.sleepers(1, for: BlueZCentral.leaving)
+            clock.advance(by: BlueZCentral.leaving)
+        }
         await shutdown.value
-        await until { await !daemon.isDiscovering }
+        await until { await !isScanning() }
         await daemon.release()
         await #expect(throws: BLEError.self) { try await change.value }
-        await until { await !daemon.isDiscovering }
+        await until { await !isScanning() }
         await stack.leave(host)
     }
 
     @Test func `a socket that ends while a scan without it begins is not reported`() async throws {
         let (central, backend) = try await makeCentral()
         var events = events(central)
-        while try await events.advertisement().structures.isEmpty {}
+        _ = try await events.advertisement()
         await daemon.hang("SetDiscoveryFilter")
         let change = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
         await daemon.untilHung()
         daemon.endManagement()
-        await until { await backend.discovery.isDeaf }
+        await until { await !backend.isQuiet }
         await daemon.release()
         try await change.value
         for strength in [-51, -52, -53] { _ = try await hear(strength, &events) }
         #expect(await daemon.isDiscovering)
+        await central.shutDown()
+    }
+
+    @Test func `a socket that ends while a scan without it does not begin ends the scan`() async throws {
+        let (central, backend) = try await makeCentral()
+        var events = events(central)
+        _ = try await events.advertisement()
+        try await daemon.refuse("SetDiscoveryFilter", with: "org.bluez.Error.Failed", "")
+        await daemon.hang("SetDiscoveryFilter")
+        let change = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
+        await daemon.untilHung()
+        daemon.endManagement()
+        await until { await !backend.isQuiet }
+        await daemon.release()
+        await #expect(throws: BLEError.self) { try await change.value }
+        await #expect(throws: BLEError.self) { while try await events.next() != nil {} }
         await central.shutDown()
     }
 
@@ -186,7 +211,8 @@ struct ManagementChangeTests {
             #expect(daemon.managementSocketCount == 1)
         }
         await central.shutDown()
-        await until { await !daemon.isDiscovering }
+        await until { await !isScanning() }
+        #expect(await daemon.foreignStops == 0)
     }
 
     @Test func `after a change of the transport that fails, the scan goes on as before`() async throws {
@@ -196,12 +222,11 @@ struct ManagementChangeTests {
         try await daemon.refuse("SetDiscoveryFilter", with: "org.bluez.Error.Failed", "")
         await #expect(throws: BLEError.self) { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
         #expect(daemon.managementSocketCount == 1)
-        // bluetoothd shows no change of 1 dB with the filter of before.
         for strength in [-51, -52, -53] { #expect(try await !hear(strength, &events).structures.isEmpty) }
         await central.shutDown()
     }
 
-    @Test func `two starts at once both wait for the permission`() async throws {
+    @Test func `two starts at once both wait for the kernel`() async throws {
         let kernel = ScriptedKernel(answers: false)
         let (central, backend) = try await makeCentral(nil, kernel.socket)
         let first = Task { try await backend.startDiscovery(DiscoveryFilter()) }
@@ -226,78 +251,12 @@ struct ManagementChangeTests {
         await until { await backend.discovery.changeCount == 2 }
         second.cancel()
         await expectError(.cancelled) { try await second.value }
-        kernel.answer(0x11)
+        kernel.answer(0)
         try await first.value
         await central.shutDown()
     }
 
-    // MARK: Losses in between
-
-    @Test(arguments: ["SetDiscoveryFilter", "StartDiscovery"])
-    func `a scan whose adapter is off and on while it starts goes on with a socket`(_ method: String) async throws {
-        let (central, _) = try await makeCentral()
-        await daemon.hang(method)
-        let scan = Task {
-            var events = events(central)
-            while try await events.advertisement().structures.isEmpty {}
-            #expect(daemon.managementSocketCount == 1)
-        }
-        await daemon.untilHung()
-        var states = await central.adapterStates().makeAsyncIterator()
-        await daemon.setPowered(false)
-        while try await states.next() != .poweredOff {}
-        await daemon.setPowered(true)
-        while try await states.next() != .poweredOn {}
-        await daemon.release()
-        try await scan.value
-        await central.shutDown()
-    }
-
-    @Test(arguments: ["SetDiscoveryFilter", "StartDiscovery"])
-    func `a socket that ends while the scan starts ends it, and the next one opens another`(
-        _ method: String
-    ) async throws {
-        let (central, _) = try await makeCentral()
-        await daemon.hang(method)
-        let scan = Task { for try await _ in central.discoveries() {} }
-        await daemon.untilHung()
-        daemon.endManagement()
-        await expectError(.failed) { try await scan.value }
-        let next = Task {
-            var events = events(central)
-            while try await events.advertisement().structures.isEmpty {}
-            #expect(daemon.managementSocketCount == 1)
-        }
-        await daemon.release()
-        try await next.value
-        await central.shutDown()
-        await until { await !daemon.isDiscovering }
-    }
-
-    @Test func `the end of a socket does not disturb the scan that follows`() async throws {
-        try await AdapterCalls.monitored(bus: world.bus.address) { calls in
-            let (central, backend) = try await makeCentral()
-            var events = events(central)
-            while try await events.advertisement().structures.isEmpty {}
-            let (filter, start) = (try await calls.next(), try await calls.next())
-            await daemon.hang("StopDiscovery")
-            daemon.endManagement()
-            await #expect(throws: BLEError.self) { while try await events.next() != nil {} }
-            #expect(try await calls.next() == AdapterCalls.Call("StopDiscovery"))
-            let next = Task {
-                var events = self.events(central)
-                while try await events.advertisement().structures.isEmpty {}
-            }
-            await until { await backend.discovery.changeCount == 2 }
-            await daemon.release()
-            // The former filter is cleared before the next one is set.
-            #expect(try await calls.next() == AdapterCalls.Call("SetDiscoveryFilter"))
-            #expect(try await calls.next() == filter)
-            #expect(try await calls.next() == start)
-            try await next.value
-            await central.shutDown()
-        }
-    }
+    // MARK: Other adapters
 
     @Test func `an adapter that replaces another one has a socket for its own advertisements`() async throws {
         let (central, _) = try await makeCentral()
@@ -305,12 +264,7 @@ struct ManagementChangeTests {
         while try await events.advertisement().structures.isEmpty {}
         await daemon.addAdapter("hci1")
         await daemon.setPresent(false)
-        await until { await daemon.calls["hci1 StartDiscovery"] == 1 }
-        // bluetoothd reports the first one that the other adapter receives, without structures.
-        var advertisement = try await hear(-51, &events)
-        while advertisement.structures.isEmpty || advertisement.rssi != -51 {
-            advertisement = try await events.advertisement()
-        }
+        #expect(try await !hear(-51, &events).structures.isEmpty)
         #expect(try await !hear(-52, &events).structures.isEmpty)
         await until { daemon.managementSocketCount == 1 }
         await central.shutDown()
@@ -321,15 +275,19 @@ struct ManagementChangeTests {
     @Test func `advertisements of other adapters and of Classic devices do not reach the program`() async throws {
         let kernel = ScriptedKernel()
         let (central, _) = try await makeCentral(nil, kernel.socket)
-        var events = events(central)
-        _ = try await events.advertisement()
+        let found = events(central)
+        let last = Task {
+            var events = found
+            return try await events.advertisement()
+        }
+        await until { kernel.commands.count == 1 }
         // Many more than the socket holds.
         var refused = 0
         for _ in 0..<50_000 where !kernel.send(ManagementPacketTests.found(adapter: 1)) { refused += 1 }
         for _ in 0..<50_000 where !kernel.send(ManagementPacketTests.found(type: 0)) { refused += 1 }
         #expect(refused == 0)
         kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: -33))
-        while try await events.advertisement().rssi != -33 {}
+        #expect(try await last.value.rssi == -33)
         await central.shutDown()
     }
 
@@ -344,16 +302,30 @@ struct ManagementChangeTests {
             } onEnd: {
             }
         }
-        var answers = packets.makeAsyncIterator()
+        // Without the advertisements in between.
+        var answers = packets.filter { $0.first != 0x12 }.makeAsyncIterator()
+        let start = ManagementCommand.startServiceDiscovery.packet(adapter: 0)
+        let stop = ManagementCommand.stopDiscovery.packet(adapter: 0)
         // A length that is wrong is not answered.
         #expect(try socket.send([0x15, 0, 0xFF, 0xFF, 1, 0]))
         #expect(try socket.send([0x16, 0, 0xFF, 0xFF, 0, 0]))
         #expect(await answers.next() == [2, 0, 0xFF, 0xFF, 3, 0, 0x16, 0, 0x01])
-        #expect(try socket.send(ManagementCommand.getConnections.packet))
-        #expect(await answers.next() == [2, 0, 0xFF, 0xFF, 3, 0, 0x15, 0, 0x11])
+        #expect(try socket.send(ManagementCommand.startServiceDiscovery.packet(adapter: 9)))
+        #expect(await answers.next() == [2, 0, 9, 0, 3, 0, 0x3A, 0, 0x11])
+        #expect(try socket.send(stop))
+        #expect(await answers.next() == [1, 0, 0, 0, 4, 0, 0x24, 0, 0x0B, 6])
+        // A start is told to all, and a second one is refused.
+        #expect(try socket.send(start))
+        #expect(await answers.next() == [0x13, 0, 0, 0, 2, 0, 6, 1])
+        #expect(await answers.next() == [1, 0, 0, 0, 4, 0, 0x3A, 0, 0, 6])
+        #expect(try socket.send(start))
+        #expect(await answers.next() == [1, 0, 0, 0, 4, 0, 0x3A, 0, 0x0A, 6])
+        #expect(try socket.send(stop))
+        #expect(await answers.next() == [0x13, 0, 0, 0, 2, 0, 6, 0])
+        #expect(await answers.next() == [1, 0, 0, 0, 4, 0, 0x24, 0, 0, 6])
         daemon.forbidManagement()
-        #expect(try socket.send(ManagementCommand.getConnections.packet))
-        #expect(await answers.next() == [2, 0, 0xFF, 0xFF, 3, 0, 0x15, 0, 0x14])
+        #expect(try socket.send(start))
+        #expect(await answers.next() == [2, 0, 0, 0, 3, 0, 0x3A, 0, 0x14])
         await onLoop(loop) { socket.close() }
     }
 

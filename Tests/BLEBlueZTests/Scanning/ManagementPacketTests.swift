@@ -65,24 +65,48 @@ import Testing
         }
     }
 
-    @Test func `a refused command has its status`() {
-        let refusal = Self.packet(0x02, adapter: 0xFF, [0x15, 0, 0x14])
-        #expect(ManagementPacket(refusal) == .refused(.getConnections, .permissionDenied))
-        #expect(ManagementPacket(Self.packet(0x02, [0x15, 0, 0x11])) == .refused(.getConnections, .invalidIndex))
-        for parameters in [[], [0x15], [0x15, 0], [0x15, 0, 0x14, 0], [0x16, 0, 0x14]] as [[UInt8]] {
+    @Test func `an answer has the command and the status, whichever event carries it`() {
+        let refusal = Self.packet(0x02, [0x3A, 0, 0x14])
+        #expect(ManagementPacket(refusal) == .answer(.startServiceDiscovery, .permissionDenied))
+        #expect(ManagementPacket(Self.packet(0x01, [0x3A, 0, 0, 6])) == .answer(.startServiceDiscovery, .success))
+        #expect(ManagementPacket(Self.packet(0x01, [0x3A, 0, 0x0A, 6])) == .answer(.startServiceDiscovery, .busy))
+        #expect(ManagementPacket(Self.packet(0x01, [0x24, 0, 0])) == .answer(.stopDiscovery, .success))
+        for parameters in [[], [0x3A], [0x3A, 0], [0x3A, 0, 0x14, 0], [0x16, 0, 0x14]] as [[UInt8]] {
             #expect(ManagementPacket(Self.packet(0x02, parameters)) == .other)
+        }
+        for parameters in [[], [0x3A], [0x3A, 0], [0x16, 0, 0x14, 6]] as [[UInt8]] {
+            #expect(ManagementPacket(Self.packet(0x01, parameters)) == .other)
         }
     }
 
+    @Test func `the beginning and the end of a discovery, and links, are told`() {
+        #expect(ManagementPacket(Self.packet(0x13, [6, 1])) == .discovering(true))
+        #expect(ManagementPacket(Self.packet(0x13, [7, 0])) == .discovering(false))
+        for parameters in [[], [6], [6, 1, 0]] as [[UInt8]] {
+            #expect(ManagementPacket(Self.packet(0x13, parameters)) == .other)
+        }
+        #expect(ManagementPacket(Self.packet(0x0B, [UInt8](repeating: 0, count: 13))) == .linkChanged)
+        #expect(ManagementPacket(Self.packet(0x0D, [UInt8](repeating: 0, count: 8))) == .linkChanged)
+    }
+
+    @Test func `each packet has the number of its adapter`() {
+        #expect(ManagementPacket.adapter(of: Self.packet(0x13, adapter: 3, [6, 1])) == 3)
+        #expect(ManagementPacket.adapter(of: [0x13, 0, 1, 2, 0, 0]) == 0x0201)
+        for count in 0..<6 { #expect(ManagementPacket.adapter(of: [UInt8](repeating: 0, count: count)) == nil) }
+    }
+
     @Test func `other events are skipped`() {
-        for event in 0...255 as ClosedRange<UInt8> where event != 0x02 && event != 0x12 {
+        for event in 0...255 as ClosedRange<UInt8> where ![0x01, 0x02, 0x0B, 0x0D, 0x12, 0x13].contains(event) {
             var packet = Self.found()
             packet[0] = event
             #expect(ManagementPacket(packet) == .other)
         }
     }
 
-    @Test func `the command that asks for the permission is for no adapter`() {
-        #expect(ManagementCommand.getConnections.packet == [0x15, 0, 0xFF, 0xFF, 0, 0])
+    @Test func `the commands are for LE, and for an adapter`() {
+        #expect(
+            ManagementCommand.startServiceDiscovery.packet(adapter: 0x0201)
+                == [0x3A, 0, 1, 2, 4, 0, 6, 127, 0, 0])
+        #expect(ManagementCommand.stopDiscovery.packet(adapter: 0) == [0x24, 0, 0, 0, 1, 0, 6])
     }
 }

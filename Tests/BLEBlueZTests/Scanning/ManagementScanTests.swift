@@ -56,16 +56,19 @@ struct ManagementScanTests {
     @Test func `advertisements have all structures, and the peripheral can be connected to`() async throws {
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            var advertisement = try await events.advertisement()
-            while advertisement.structures.isEmpty { advertisement = try await events.advertisement() }
+            let advertisement = try await events.advertisement()
             let sent = try PeripheralDefinition.battery().advertisement.data().structures
             #expect(advertisement.structures == sent)
             #expect(advertisement.localName == "Simulated Battery")
             #expect(advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
             #expect(advertisement.rssi == -60)
+            #expect(advertisement.addressType == .random)
+            // bluetoothd has no object yet, and scans until it has one.
             let peripheral = central.peripheral(battery.id)
             try await peripheral.connect()
             #expect(try await peripheral.read(Self.level) == [90])
+            #expect(await daemon.calls["StartDiscovery"] == 1)
+            await until { await !daemon.isDiscovering }
         }
     }
 
@@ -73,7 +76,6 @@ struct ManagementScanTests {
     func `advertisements go on, also those that may wait`(_ tolerance: Duration) async throws {
         try await withCentral { central in
             var events = events(central, tolerance: tolerance).makeAsyncIterator()
-            // The first one makes the object.
             for strength in [-50, -50, -51, -52] {
                 await setStrength(strength)
                 while try await events.advertisement().rssi != strength {}
@@ -94,24 +96,50 @@ struct ManagementScanTests {
         }
     }
 
-    @Test func `bluetoothd is asked for as little as possible`() async throws {
-        try await AdapterCalls.monitored(bus: world.bus.address) { calls in
-            try await withCentral { central in
-                let scan = Task { for try await _ in central.discoveries(matching: .service(BluetoothUUID(0x180F))) {} }
-                let uuids = "0000180f-0000-1000-8000-00805f9b34fb"
-                let (filter, start) = (try await calls.next(), try await calls.next())
-                scan.cancel()
-                let stop = try await calls.next()
-                #expect(
-                    filter
-                        == AdapterCalls.Call(
-                            "SetDiscoveryFilter",
-                            ["Transport": "le", "DuplicateData": "false", "Pattern": "", "UUIDs": uuids]))
-                #expect(start == AdapterCalls.Call("StartDiscovery"))
-                #expect(stop == AdapterCalls.Call("StopDiscovery"))
-            }
+    @Test func `a connection to a peripheral that was not heard before finds it`() async throws {
+        try await withCentral { central in
+            let peripheral = central.peripheral(battery.id)
+            try await peripheral.connect()
+            #expect(try await peripheral.read(Self.level) == [90])
+            #expect(await daemon.calls["StartDiscovery"] == 1)
+            await until { await !daemon.isKernelDiscovering }
         }
-        #expect(daemon.managementSocketCount == 0)
+    }
+
+    @Test func `bluetoothd is not asked to scan`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            for strength in [-50, -51] {
+                await setStrength(strength)
+                while try await events.advertisement().rssi != strength {}
+            }
+            #expect(await daemon.isKernelDiscovering)
+        }
+        #expect(await daemon.calls["SetDiscoveryFilter"] == nil)
+        #expect(await daemon.calls["StartDiscovery"] == nil)
+        await until { await !daemon.isKernelDiscovering && daemon.managementSocketCount == 0 }
+    }
+
+    @Test func `the kernel's discovery is started again after each end`() async throws {
+        let clock = ManualClock()
+        let world = try await BlueZWorld(clock: clock)
+        let (daemon, id) = (world.daemon, await world.radio.add(.battery()).id)
+        let backend = BlueZCentral(world.makeStack(), daemon.managementSocket)
+        let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+        let scan = Task {
+            for try await _ in central.discoveryEvents(matching: .id(id), duplicates: true, staleAfter: nil) {}
+        }
+        for count in 1...3 {
+            await until { await daemon.kernelDiscoveries == count }
+            await clock.sleepers(1, for: .milliseconds(10_240))
+            await until { await backend.management?.discovery.isOwn == true }
+            clock.advance(by: .milliseconds(10_240))
+        }
+        await until { await daemon.kernelDiscoveries == 4 }
+        scan.cancel()
+        await until { await !daemon.isKernelDiscovering }
+        #expect(await daemon.foreignStops == 0)
+        await central.shutDown()
     }
 
     @Test func `a scan for other transports comes from bluetoothd`() async throws {
@@ -128,14 +156,36 @@ struct ManagementScanTests {
         _ = try await others.advertisement()
         try await withCentral { central in
             var events = events(central).makeAsyncIterator()
-            while try await events.advertisement().structures.isEmpty {}
+            #expect(try await !events.advertisement().structures.isEmpty)
+            #expect(await daemon.kernelDiscoveries == 0)
             for strength in [-70, -50] {
                 await setStrength(strength)
                 while try await others.advertisement().rssi != strength {}
                 while try await events.advertisement().rssi != strength {}
             }
         }
+        // The other's scan is not stopped.
+        #expect(await daemon.isDiscovering)
+        #expect(await daemon.foreignStops == 0)
         await other.shutDown()
+    }
+
+    @Test func `a program that begins to scan takes the discovery over, and gives it back`() async throws {
+        try await withCentral { central in
+            var events = events(central).makeAsyncIterator()
+            _ = try await events.advertisement()
+            let other = try await world.makeCentral()
+            var others = other.discoveryEvents(duplicates: true).makeAsyncIterator()
+            _ = try await others.advertisement()
+            #expect(await !daemon.isKernelDiscovering)
+            await setStrength(-41)
+            while try await events.advertisement().rssi != -41 {}
+            await other.shutDown()
+            await until { await daemon.isKernelDiscovering }
+            await setStrength(-42)
+            while try await events.advertisement().rssi != -42 {}
+            #expect(await daemon.foreignStops == 0)
+        }
     }
 
     // MARK: Refusals and losses
@@ -196,7 +246,6 @@ struct ManagementScanTests {
             daemon.endManagement()
             let error = await #expect(throws: BLEError.self) { while try await events.next() != nil {} }
             #expect(error?.code == .failed)
-            await until { await !daemon.isDiscovering }
             var again = self.events(central).makeAsyncIterator()
             while try await again.advertisement().structures.isEmpty {}
         }
@@ -226,60 +275,46 @@ struct ManagementScanTests {
         }
     }
 
-    @Test func `a device that bluetoothd has lost is in range when it has received it again`() async throws {
-        let stack = world.makeStack()
-        let host = try await stack.join(
-            BlueZStack.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) { _ in })
-        func makeCentral() async throws -> Central {
-            try await Central(backend: BlueZCentral(stack, daemon.managementSocket), configuration: .quiet())
-        }
-        let first = try await makeCentral()
-        _ = try await first.first(matching: .id(battery.id))
-        await first.shutDown()
-        let path = try #require(await stack.path(of: battery.id))
-        await until { await stack.tree.devices[path]?.isHeard == false }
-        let second = try await makeCentral()
-        var events = events(second).makeAsyncIterator()
-        while try await events.advertisement().structures.isEmpty {}
-        await until { await stack.tree.devices[path]?.isHeard == true }
-        await second.shutDown()
-        await stack.leave(host)
-    }
-
     // MARK: What the kernel sends
 
     @Test func `bluetoothd's signals about advertisements are skipped`() async throws {
         let kernel = ScriptedKernel()
         try await withCentral(kernel.socket) { central in
-            var events = events(central).makeAsyncIterator()
-            // bluetoothd has made the object.
-            let first = try await events.advertisement()
-            #expect(first.rssi == -60)
+            // bluetoothd scans for another program, and has made the object.
+            let other = try await world.makeCentral()
+            var others = other.discoveryEvents(duplicates: true).makeAsyncIterator()
+            _ = try await others.advertisement()
+            let found = events(central)
+            let first = Task { () -> Advertisement in
+                var events = found.makeAsyncIterator()
+                return try await events.advertisement()
+            }
+            await until { !kernel.commands.isEmpty }
             await setStrength(-30)
             await until { await daemon.shownStrength(of: battery.id) == -30 }
             // Every signal that was sent before is handled.
             _ = try await central.adapters()
             kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: -33))
-            var second = try await events.advertisement()
-            while second.rssi == -60 { second = try await events.advertisement() }
-            #expect(second.rssi == -33)
+            #expect(try await first.value.rssi == -33)
+            await other.shutDown()
         }
     }
 
     @Test func `other adapters, unknown addresses and nonsense do not disturb`() async throws {
         let kernel = ScriptedKernel()
         try await withCentral(kernel.socket) { central in
-            var events = events(central).makeAsyncIterator()
-            let first = try await events.advertisement()
-            #expect(first.rssi == -60)
+            let found = events(central)
+            let last = Task { () -> [Advertisement] in
+                var events = found.makeAsyncIterator()
+                return [try await events.advertisement(), try await events.advertisement()]
+            }
+            await until { !kernel.commands.isEmpty }
             kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: -20, adapter: 1))
-            // The bits of its address, as a public one.
-            kernel.send(ManagementPacketTests.found(battery.id.octets, type: 1, rssi: -21))
             kernel.send([])
             kernel.send([UInt8](repeating: 0xFF, count: 4096))
             for number in 0..<10_000 {
                 // More than the socket holds, so that this waits for the central.
-                let address = [0xC0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]
+                let address = [0xC1, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]
                 await until { kernel.send(ManagementPacketTests.found(address)) }
             }
             // A malformed structure, and one without an end.
@@ -287,13 +322,11 @@ struct ManagementScanTests {
                 kernel.send(
                     ManagementPacketTests.found(battery.id.octets, rssi: -34, [1, 1, 3, 3, 0x0F, 0x18, 30, 9, 65]))
             }
-            var advertisement = try await events.advertisement()
-            while advertisement.rssi == -60 { advertisement = try await events.advertisement() }
-            #expect(advertisement.rssi == -34)
-            #expect(advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
-            kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: 127))
-            let last = try await events.advertisement()
-            #expect(last.rssi == nil)
+            await until { kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: 127)) }
+            let advertisements = try await last.value
+            #expect(advertisements[0].rssi == -34)
+            #expect(advertisements[0].serviceUUIDs == [BluetoothUUID(0x180F)])
+            #expect(advertisements[1].rssi == nil)
         }
     }
 }

@@ -6,33 +6,63 @@ import Synchronization
 
 /// A kernel whose management sockets receive what a test sends.
 final class ScriptedKernel: Sendable {
+    private struct State {
+        var ends: [PacketSocket] = []
+        var commands: [[UInt8]] = []
+    }
+
     private let loop = EventLoop(name: "kernel")
-    private let ends = Mutex<[PacketSocket]>([])
+    private let state = Mutex(State())
     private let answers: Bool
 
-    /// - Parameter answers: whether it shows at once that it sends advertisements.
+    /// - Parameter answers: whether it starts each discovery at once.
     init(answers: Bool = true) { self.answers = answers }
 
     var socket: ManagementSocket {
         ManagementSocket {
             guard let pair = try? PacketSocket.pair() else { return .failure(BLEError(.failed, "no sockets are left")) }
             let socket = PacketSocket(pair.0, on: self.loop)
-            self.ends.withLock { $0.append(socket) }
-            if self.answers { self.answer(0x11) }
+            self.state.withLock { $0.ends.append(socket) }
+            self.loop.perform {
+                socket.open { [weak self] packet in
+                    self?.receive(packet)
+                    return true
+                } onEnd: {
+                }
+            }
             return .success(pair.1)
         }
     }
 
-    /// The number of sockets that were opened.
-    var socketCount: Int { ends.withLock(\.count) }
+    private func receive(_ command: [UInt8]) {
+        state.withLock { $0.commands.append(command) }
+        if answers, command.first == 0x3A { answer(0) }
+    }
 
-    /// Refuses the command that asks for the permission, which has no adapter.
-    func answer(_ status: UInt8) { send(ManagementPacketTests.packet(0x02, [0x15, 0, status])) }
+    /// The number of sockets that were opened.
+    var socketCount: Int { state.withLock(\.ends.count) }
+
+    /// The commands that were sent, whole.
+    var commands: [[UInt8]] { state.withLock(\.commands) }
+
+    /// Answers the start of the discovery: without an error as *Command Complete*, with one as *Command Status*.
+    func answer(_ status: UInt8, adapter: UInt8 = 0) {
+        send(
+            status == 0
+                ? ManagementPacketTests.packet(0x01, adapter: adapter, [0x3A, 0, 0, 6])
+                : ManagementPacketTests.packet(0x02, adapter: adapter, [0x3A, 0, status]))
+    }
 
     /// Sends a packet over the last socket. Returns whether there was room for it.
     @discardableResult func send(_ packet: [UInt8]) -> Bool {
-        let socket = ends.withLock(\.last)
+        let socket = state.withLock(\.ends.last)
         return (try? socket?.send(packet)) == true
+    }
+
+    /// Ends the last socket.
+    func end() {
+        let socket = state.withLock(\.ends.last)
+        loop.perform { socket?.close() }
     }
 }
 
