@@ -16,7 +16,9 @@ public func fuzzManagement(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
         let packet = Array(rest.dropFirst(2).prefix(length))
         rest = rest.dropFirst(2 + packet.count)
         if case .advertisement(let received) = ManagementPacket(packet) { check(received, packet, &tree) }
+        precondition(ManagementPacket.adapter(of: packet) != nil || ManagementPacket(packet) == .other)
     }
+    precondition(tree.takeForgotten().isEmpty || count > 4096 * 22)
     return 0
 }
 
@@ -25,9 +27,12 @@ private func check(_ received: ReceivedAdvertisement, _ packet: [UInt8], _ tree:
     precondition(packet[0] == 0x12 && packet[1] == 0 && received.sender.address >> 48 == 0)
     let isFromDevice =
         received.adapter == 0 && received.sender.address == 0xF0F1_F2F3_F4F5 && received.sender.isRandom
-    let heard = tree.receive(received)
-    precondition((heard != nil) == isFromDevice)
-    guard let heard else { return }
+    let known = tree.receive(received)
+    precondition((known != nil) == isFromDevice)
+    guard let heard = known ?? tree.receiveStranger(received) else { fatalError("an advertisement has no sender") }
+    precondition(heard.id.address == received.sender.address)
+    precondition(heard.advertisement.addressType == (received.sender.isRandom ? .random : .public))
+    if !isFromDevice { precondition(tree.isStranger(heard.id)) }
     precondition(heard.advertisement.rssi == (received.rssi == 127 ? nil : Int(received.rssi)))
     let alone = Advertisement(received: Array(received.data))
     let length = alone.structures.reduce(0) { $0 + 2 + $1.bytes.count }
