@@ -25,5 +25,8 @@ public enum ProxyEvent: Hashable, Sendable {
     /// A link has ended, or could not be made.
     case linkDisconnected(Peripheral.ID, Client)
     /// A client may have no further link, or another one has this peripheral.
-    case linkRefused(Peripheral.ID, Client)
+    ///
+    /// Reported at most once in a second for each client: `count` is the number since the last time, and the peripheral
+    /// that of the last one.
+    case linkRefused(Peripheral.ID, Client, count: Int)
 }

@@ -1,6 +1,7 @@
 internal import BLE
 internal import BLEESPHome
 internal import Loop
+internal import Waiting
 
 /// What makes a link and follows it to its end.
 struct HeldLink {
@@ -8,6 +9,13 @@ struct HeldLink {
     let task: Task<Void, Never>
     /// The MTU that the client was told. Nil before it was told that the link is up.
     var mtu: UInt32?
+}
+
+/// One that waits for a peripheral whose link is ending.
+struct LinkWait {
+    let client: Int
+    /// Delivered for a Matter server. Nil for a client, which is connected.
+    var outcome: Outcome<ProxyHold?>?
 }
 
 /// Links, and who may have them.
@@ -29,7 +37,7 @@ extension ProxyServer {
         // bluetoothd knows the type of the address, which some clients do not send.
         case .connect, .connectWithCache, .connectWithoutCache: connect(peripheral, address, id)
         case .disconnect:
-            clients[id]?.awaited.remove(address)
+            endWaits(for: address) { $0.client == id }
             guard let hold = slots.hold(of: address), hold.client == id, let link = links[hold.link] else {
                 send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
                 return
@@ -65,11 +73,11 @@ extension ProxyServer {
                 }
                 return
             }
-            let isEnding = slots.isEnding(hold) || link?.task.isCancelled == true
-            if hold.client == id || hasLeft(hold.client) || isEnding {
+            if hold.client == id || isEnding(hold) {
                 // Such as a client that has restarted. bluetoothd takes up to 2 s to end a link.
                 slots.ask(id)
-                client.awaited.insert(address)
+                let isWaiting = awaited[address]?.contains { $0.client == id } == true
+                if !isWaiting { awaited[address, default: []].append(LinkWait(client: id)) }
                 return
             }
         }
@@ -77,7 +85,7 @@ extension ProxyServer {
         // Before the answer: a client that is refused then knows that it has no free slot.
         sendSlots()
         guard let hold else {
-            observers.yield(.linkRefused(peripheral.id, event))
+            tell(client.refusals.record(peripheral.id), client)
             send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
             return
         }
@@ -90,15 +98,42 @@ extension ProxyServer {
         links[hold.link] = HeldLink(task: task)
     }
 
-    /// Connects what clients have waited for. The first of them gets it.
-    private func connectAwaited(_ address: UInt64) {
-        guard let device = DeviceAddress(address) else { return }
-        for id in clients.keys.sorted() where clients[id]?.awaited.remove(address) != nil {
-            connect(central.peripheral(device.id), address, id)
+    /// Tells that a client may not have links, at most once in a second.
+    private func tell(_ told: Refusals<Peripheral.ID>.Told?, _ client: ProxyClient) {
+        guard let told, let event = client.event else { return }
+        observers.yield(.linkRefused(told.last, event, count: told.count))
+        client.refusalTimer = call(after: Refusals<Peripheral.ID>.pause) { server in
+            guard let client = server.clients[event.number] else { return }
+            server.tell(client.refusals.next(), client)
         }
     }
 
-    private func hasLeft(_ id: Int) -> Bool { id != LinkSlots.matter && clients[id] == nil }
+    /// Answers those who have waited for a peripheral. The first of them that may have a link gets it.
+    private func serveAwaited(_ address: UInt64) {
+        guard let waits = awaited.removeValue(forKey: address), let device = DeviceAddress(address) else { return }
+        for wait in waits {
+            guard let outcome = wait.outcome else {
+                connect(central.peripheral(device.id), address, wait.client)
+                continue
+            }
+            guard outcome.isOpen else { continue }
+            let hold = slots.take(address, for: wait.client)
+            // It may have been cancelled meanwhile.
+            if !outcome.deliver(.success(hold)), let hold { _ = slots.release(address, hold) }
+            sendSlots()
+        }
+    }
+
+    private func endWaits(for address: UInt64, _ isEnded: (LinkWait) -> Bool) {
+        awaited[address]?.removeAll(where: isEnded)
+        if awaited[address]?.isEmpty == true { awaited[address] = nil }
+    }
+
+    /// Whether a link is ending, for whoever holds it.
+    private func isEnding(_ hold: ProxyHold) -> Bool {
+        let hasLeft = hold.client != LinkSlots.matter && clients[hold.client] == nil
+        return hasLeft || slots.isEnding(hold) || links[hold.link]?.task.isCancelled == true
+    }
 
     /// Tells the client of its link, if it is up.
     private func linkBegan(
@@ -133,11 +168,12 @@ extension ProxyServer {
     func release(_ hold: ProxyHold, _ address: UInt64) {
         guard slots.release(address, hold) else { return }
         sendSlots()
-        connectAwaited(address)
+        serveAwaited(address)
     }
 
-    /// Ends the links of a client that has left. The task of each link frees its slot.
+    /// Ends the links of a client that has left, and its waits. The task of each link frees its slot.
     func endLinks(of id: Int) {
+        for address in Array(awaited.keys) { endWaits(for: address) { $0.client == id } }
         for address in slots.leave(id) {
             if let hold = slots.hold(of: address) { links[hold.link]?.task.cancel() }
         }
@@ -147,9 +183,16 @@ extension ProxyServer {
 
     // MARK: Links of a Matter server
 
-    /// Gives a peripheral to a Matter server, as to a client. Returns nil if a client has it, or if there is no slot.
-    func takeLink(_ id: Peripheral.ID) -> ProxyHold? {
+    /// Gives a peripheral to a Matter server, as to a client: if its link is ending, once it has ended. Returns nil if
+    /// another has it, if there is no slot, or if the task is cancelled.
+    func takeLink(_ id: Peripheral.ID) async -> ProxyHold? {
         guard let address = DeviceAddress(id)?.rawValue else { return nil }
+        if let hold = slots.hold(of: address), isEnding(hold) {
+            let outcome = Outcome<ProxyHold?>()
+            awaited[address, default: []].append(LinkWait(client: LinkSlots.matter, outcome: outcome))
+            defer { endWaits(for: address) { $0.outcome === outcome } }
+            return (try? await outcome.wait()) ?? nil
+        }
         let hold = slots.take(address, for: LinkSlots.matter)
         sendSlots()
         return hold

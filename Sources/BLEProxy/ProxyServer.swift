@@ -66,12 +66,14 @@ public actor ProxyServer {
     var links: [Int: HeldLink] = [:]
     /// What removes the bonds of peripherals, which are held until it has ended.
     var unpairs: [UInt64: ProxyRequest] = [:]
+    /// Those who wait for a peripheral whose link is ending, in the order in which they have asked. Each waits once.
+    var awaited: [UInt64: [LinkWait]] = [:]
     /// The peripherals that this server has paired.
     var paired: Set<UInt64> = []
     var scan = ProxyScan()
     var observers = Observers<ProxyEvent>()
-    /// The refusals that were not told, and the last reason. Present for a second after one that was told.
-    private var refusals: (count: Int, reason: String)?
+    /// The connections that were closed before their clients have greeted.
+    private var refusals = Refusals<String>()
     private var listener: TCP.Listener?
     /// The end of ``run(host:port:onListening:)``.
     private var end: Outcome<Void>?
@@ -205,24 +207,12 @@ public actor ProxyServer {
     private var full: String { "there are \(configuration.clientLimit) clients already" }
 
     /// Tells that a connection is refused, at most once in a second.
-    func refuse(_ reason: String) {
-        if let count = refusals?.count {
-            refusals = (count + 1, reason)
-            return
-        }
-        observers.yield(.clientRefused(reason: reason, count: 1))
-        beginRefusals()
-    }
+    func refuse(_ reason: String) { tell(refusals.record(reason)) }
 
-    private func beginRefusals() {
-        refusals = (0, "")
-        _ = call(after: .seconds(1)) { server in
-            guard let (count, reason) = server.refusals else { return }
-            server.refusals = nil
-            guard count > 0 else { return }
-            server.observers.yield(.clientRefused(reason: reason, count: count))
-            server.beginRefusals()
-        }
+    private func tell(_ told: Refusals<String>.Told?) {
+        guard let told else { return }
+        observers.yield(.clientRefused(reason: told.last, count: told.count))
+        _ = call(after: Refusals<String>.pause) { server in server.tell(server.refusals.next()) }
     }
 
     /// Does something after a duration.
@@ -329,6 +319,9 @@ public actor ProxyServer {
         guard let client = clients.removeValue(forKey: id) else { return }
         client.end()
         if let event = client.event {
+            if let told = client.refusals.next() {
+                observers.yield(.linkRefused(told.last, event, count: told.count))
+            }
             observers.yield(.clientDisconnected(event, dropped: client.advertisements.droppedCount))
         }
         endLinks(of: id)

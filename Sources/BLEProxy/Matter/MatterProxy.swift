@@ -32,7 +32,7 @@ public actor MatterProxy {
     private let connector: @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor
     private var isRunning = false
     var observers = Observers<MatterProxyEvent>()
-    /// Why the server is not reached, as it was told last.
+    /// Why there is no connection, as it was told last.
     private var toldReason: String?
 
     // The connection.
@@ -53,6 +53,9 @@ public actor MatterProxy {
     /// What scans for the server. It ends when the scan has.
     var scan: Task<Void, Never>?
     var links: [UInt16: MatterLink] = [:]
+    /// The links that the server may not have, and what tells of them next.
+    var refusals = Refusals<Peripheral.ID>()
+    var refusalTimer: Expiry?
 
     /// - Parameters:
     ///   - central: the central whose radio is offered. The proxy does not shut it down.
@@ -103,9 +106,10 @@ public actor MatterProxy {
 
     /// Serves the Matter server until the task is cancelled, and ends its links then.
     ///
-    /// A server that is away is dialed again after 0.5 s, 1 s, 2 s, … up to 30 s. Throws `notSupported` if the server
-    /// speaks another version of the protocol, and `failed` if the proxy runs already. Beside other clients, a server
-    /// of another version is told as lost instead, and dialed again every 30 s.
+    /// A server that is away, does not greet or refuses this proxy is dialed again after 0.5 s, 1 s, 2 s, … up to 30 s.
+    /// Throws `notSupported` if the server speaks another version of the protocol, and `failed` if the proxy runs
+    /// already. Beside other clients, a server of another version is told with
+    /// ``MatterProxyEvent/serverNotReached(reason:retryAfter:)`` instead, and dialed again every 30 s.
     public func run() async throws(BLEError) {
         guard !isRunning else { throw BLEError(.failed, "the proxy runs already", isRetryable: false) }
         isRunning = true
@@ -231,6 +235,7 @@ public actor MatterProxy {
         await scan?.value
         scan = nil
         while let link = links.values.first { await link.task?.value }
+        endRefusals()
     }
 
     private func receive(_ bytes: ArraySlice<UInt8>, _ number: Int) {
@@ -275,7 +280,7 @@ public actor MatterProxy {
                 links[link]?.endReason = reason
                 if let link = links[link] { cancel(link) }
             case .perform(let operation, let number, let link): perform(operation, number, link)
-            case .linkRefused(let device): observers.yield(.linkRefused(device))
+            case .linkRefused(let device): refuseLink(device)
             case .ignored(let opcode):
                 logger.debug("ignored a message of a Matter server", metadata: ["opcode": "\(opcode)"])
             case .fail(let failure): lose(BLEError(failure))

@@ -79,10 +79,51 @@ struct MatterSharingTests {
         try await world.end()
         await proxy.close()
     }
+
+    @Test(arguments: [false, true])
+    func `the server gets a device whose link is ending for a client then, unless its time passes before`(
+        _ isLate: Bool
+    ) async throws {
+        let clients = SharedValue<ProxyServer?>(nil)
+        let world = try await MatterWorld(clients: { central in
+            let server = ProxyServer(central, .init(name: "attic", address: "AA:BB:CC:DD:EE:FF", key: nil))
+            clients.change { $0 = server }
+            return server
+        })
+        let proxy = try #require(clients.value)
+        let client = try await RawClient(proxy)
+        let server = try await world.server()
+        let id = world.devices[0].address
+        let device = try #require(DeviceAddress(id)?.rawValue)
+        _ = try await server.command("start_scan")
+        _ = try await server.found(id)
+        client.send(.request(.connectWithoutCache, address: device, addressType: nil))
+        try await client.until { if case .connection(device, true, _, _) = $0 { true } else { false } }
+        let held = await world.peripherals[0].hold(.disconnect)
+        client.send(.request(.disconnect, address: device, addressType: nil), .ping)
+        try await client.until { $0 == .pingAnswer }
+        let attempt = server.begin("connect", ["address": .string(id.rawValue), "timeout": .int(50)])
+        await until { await proxy.isAwaited(device) }
+        if isLate {
+            await world.clock.sleepers(for: .milliseconds(50))
+            world.clock.advance(by: .milliseconds(50))
+            #expect(try await server.answer(attempt) == ["error": "timeout"])
+            await until { await !proxy.isAwaited(device) }
+        }
+        await held.release()
+        if !isLate { #expect(try await server.answer(attempt)["connection_handle"] == 1) }
+        try await client.until { if case .connection(device, false, _, _) = $0 { true } else { false } }
+        // Nobody has it if the server has given it up.
+        client.send(.request(.connectWithoutCache, address: device, addressType: nil))
+        try await client.until { if case .connection(device, isLate, _, _) = $0 { true } else { false } }
+        client.close()
+        try await world.end()
+        await proxy.close()
+    }
 }
 
 extension ProxyServer {
     fileprivate func isEnding(_ address: UInt64) -> Bool { slots.hold(of: address).map(slots.isEnding) ?? false }
 
-    fileprivate func isAwaited(_ address: UInt64) -> Bool { clients.values.contains { $0.awaited.contains(address) } }
+    fileprivate func isAwaited(_ address: UInt64) -> Bool { awaited[address] != nil }
 }
