@@ -131,17 +131,7 @@ public actor ProxyServer {
             (self.listener, self.end) = (listener, end)
             onListening(listener.port)
         } catch {
-            let (code, remedy): (BLEError.Code, String?) =
-                switch error {
-                case .inUse:
-                    (.busy, "End the program that listens there, or choose another port: 0 is any that is free.")
-                case .exhausted:
-                    (.failed, "Raise the limit of open files, as with ulimit -n, or close what is not needed.")
-                case .refused: (.failed, "Choose an address of this machine, and a port from 1024 on.")
-                case .cancelled: (.cancelled, nil)
-                case .ended: (.failed, nil)
-                }
-            throw BLEError(code, "the proxy cannot listen at \(host), port \(port): \(error)", remedy: remedy)
+            throw BLEError(error, listeningAt: host, port: port)
         }
         // Ended by the cancellation, or by `close()`.
         try? await end.wait()

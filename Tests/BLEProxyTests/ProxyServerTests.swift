@@ -292,6 +292,13 @@ struct ProxyServerTests {
         var obstacles = await central.adapterObstacles().makeAsyncIterator()
         let none = try await obstacles.next()
         #expect(none.flatMap { $0 } == nil)
+        let waits = SharedValue<[String]>([])
+        let scan = Task {
+            for try await event in central.discoveryEvents(staleAfter: nil) {
+                if case .waiting(let reason) = event { waits.change { $0.append(reason.message) } }
+            }
+        }
+        await until { await central.isScanning }
         server.change { $0 = other.server }
         await peer.server.close()
         let lost = try await obstacles.next()
@@ -303,8 +310,46 @@ struct ProxyServerTests {
         let reason = await central.obstacle
         #expect(reason?.code == .bluetoothLost && (reason?.cause as? BLEError)?.code == .unauthorized)
         #expect(await central.adapterState == .resetting)
+        // A scan that goes on is told both reasons, although their code is the same.
+        let both = ["the proxy attic closed the connection", "the proxy attic has another key"]
+        try await waits.until { $0 == both }
+        scan.cancel()
         await central.shutDown()
         for ended in [peer, other] { await ended.end() }
+    }
+
+    @Test func `a proxy that has stayed for 30 s is tried again after the shortest pause`() async throws {
+        let peer = try await ProxiedPeer()
+        let (other, clock) = (try await ProxiedPeer(key: peer.key), ManualClock())
+        let server = SharedValue(peer.server)
+        let central = try await central(over: server, peer.key, isOneOfSeveral: false, clock)
+        var states = await central.adapterStates().makeAsyncIterator()
+        #expect(try await states.next() == .poweredOn)
+        server.change { $0 = other.server }
+        await peer.server.close()
+        #expect(try await states.next() == .resetting)
+        await clock.sleepers(for: .milliseconds(500))
+        clock.advance(by: .milliseconds(500))
+        #expect(try await states.next() == .poweredOn)
+        clock.advance(by: .seconds(30))
+        await other.server.close()
+        #expect(try await states.next() == .resetting)
+        // It would be 1 s after a shorter time.
+        await clock.sleepers(for: .milliseconds(500))
+        await central.shutDown()
+        for ended in [peer, other] { await ended.end() }
+    }
+
+    @Test(
+        arguments: [
+            (.inUse, .busy, "another port"), (.exhausted, .failed, "ulimit -n"),
+            (.refused("Permission denied"), .failed, "from 1024 on"),
+        ] as [(LoopError, BLEError.Code, String)])
+    func `a proxy that cannot listen says what to do`(_ error: LoopError, _ code: BLEError.Code, _ remedy: String) {
+        let refusal = BLEError(error, listeningAt: "127.0.0.1", port: 6053)
+        #expect(refusal.code == code)
+        #expect(refusal.message == "the proxy cannot listen at 127.0.0.1, port 6053: \(error)")
+        #expect(refusal.remedy?.contains(remedy) == true)
     }
 
     @Test func `the pauses before a proxy that ends each connection soon grow`() async throws {

@@ -32,8 +32,8 @@ public actor MatterProxy {
     private let connector: @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor
     private var isRunning = false
     var observers = Observers<MatterProxyEvent>()
-    /// Why there is no connection, as it was told last.
-    private var toldReason: String?
+    /// Why there is no connection, as it was told.
+    private var told = ToldReasons()
 
     // The connection.
     private var socket: StreamSocket?
@@ -152,9 +152,8 @@ public actor MatterProxy {
         logger.debug("no connection to the Matter server", metadata: ["error": "\(error.message)"])
         if greeted != nil {
             observers.yield(.serverLost(reason: error.message, retryAfter: pause))
-        } else if toldReason != error.message {
+        } else if told.tell(error) {
             observers.yield(.serverNotReached(reason: error.message, retryAfter: pause))
-            toldReason = error.message
         }
     }
 
@@ -269,7 +268,7 @@ public actor MatterProxy {
             case .greeted:
                 timer?.cancel()
                 greeted = age()
-                toldReason = nil
+                told.clear()
                 observers.yield(.serverConnected)
                 greeting?.deliver(.success(()))
                 watch()

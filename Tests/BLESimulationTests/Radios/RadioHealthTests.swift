@@ -257,6 +257,52 @@ import Testing
         await central.shutDown()
     }
 
+    @Test func `without a radio, the one that was lost last says why, with its name`() async throws {
+        let (central, radio, _, _) = try await world()
+        for order in [["hci0", "hci1"], ["hci1", "hci0"]] {
+            for name in order {
+                await radio.setPowered(false, adapter: name)
+                await until { await central.radios.first { $0.name == name }?.state == .poweredOff }
+            }
+            #expect(await central.obstacle?.message == "radio \(order[1]): the adapter is switched off")
+            for name in order { await radio.setPowered(true, adapter: name) }
+            await until { await central.radios.allSatisfy { $0.state == .poweredOn } }
+        }
+        await central.shutDown()
+    }
+
+    @Test func `reasons of a radio that alternate are told once each until it is there`() async throws {
+        let (busy, away) = (BLEError(.failed, "it is busy"), BLEError(.bluetoothUnavailable, "it is away"))
+        faults.change { $0.startFailures = [busy, busy, away, busy, away, busy] }
+        let (central, radio, clock, _) = try await world()
+        #expect(await central.radios.last?.obstacle?.message == "it is busy")
+        let told = await record(central)
+        await clock.run(for: .seconds(20))
+        try await told.until { $0.last == "hci1 appeared" }
+        // The first reason is that of the status.
+        #expect(told.value == ["hci1 unavailable", "hci1 appeared"])
+        #expect(faults.value.starts == 7)
+        await radio.setPowered(false, adapter: "hci1")
+        try await told.until { $0.last == "hci1 poweredOff" }
+        await central.shutDown()
+    }
+
+    @Test func `a radio that is none at the start is tried again every 30 s`() async throws {
+        faults.change { $0.startFailures = Array(repeating: BLEError(.notSupported, "it is a lamp"), count: 4) }
+        let (central, _, clock, _) = try await world()
+        #expect(await central.radios.map(\.state) == [.poweredOn, .unavailable])
+        await clock.run(for: .seconds(29))
+        #expect(faults.value.starts == 2)
+        for starts in 3...4 {
+            await clock.run(for: .seconds(30))
+            #expect(faults.value.starts == starts)
+            #expect(await central.radios.last?.obstacle?.message == "it is a lamp")
+        }
+        await clock.run(for: .seconds(30))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOn])
+        await central.shutDown()
+    }
+
     @Test func `radios that go and come are told, and a scan for some services watches none`() async throws {
         let (central, radio, clock, _) = try await world()
         let told = await record(central)

@@ -10,7 +10,10 @@ actor StubbornBackend: CentralBackend {
         /// The number of scans that end before the call that starts them returns, and that of all calls.
         var endedScans = 0
         var scans = 0
-        /// Whether its start does not return.
+        /// The errors of its next starts, and the number of all starts.
+        var startFailures: [BLEError] = []
+        var starts = 0
+        /// Whether its start does not return for 77,777 s.
         var isMute = false
         /// Whether it cannot be powered on and off, and whether it cannot be asked for adapters.
         var isUnswitched = false
@@ -48,6 +51,11 @@ actor StubbornBackend: CentralBackend {
         if faults.value.isMute {
             do { try await clock.sleep(for: .seconds(77_777)) } catch { throw .cancelled }
         }
+        let failure: BLEError? = faults.change { faults in
+            faults.starts += 1
+            return faults.startFailures.isEmpty ? nil : faults.startFailures.removeFirst()
+        }
+        if let failure { throw failure }
         try await base.start(context)
     }
     func shutDown() async { await base.shutDown() }
