@@ -2,6 +2,7 @@ import BLE
 import BLESimulation
 import BLETestSupport
 import BLETesting
+import Logging
 import Testing
 
 /// Radios of a central that hear nothing, or come and go.
@@ -301,6 +302,30 @@ import Testing
         await clock.run(for: .seconds(30))
         #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOn])
         await central.shutDown()
+    }
+
+    @Test func `the first failure of a radio that was not waited for is reported`() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        await radio.addAdapter("hci1")
+        faults.change { ($0.isMute, $0.startFailures) = (true, [BLEError(.failed, "not now")]) }
+        let stubborn = StubbornBackend(.simulated(radio, adapter: "hci1"), faults)
+        let backend = RadiosBackend([
+            (name: "hci0", backend: SimulatedBackend.simulated(radio, adapter: "hci0")),
+            (name: "hci1", backend: stubborn),
+        ])
+        let reports = SharedValue(0)
+        let context = CentralContext(
+            handleEvent: { if case .radioChanged = $0 { reports.change { $0 += 1 } } }, logger: Logger(label: "test"),
+            clock: clock)
+        let starting = Task(executorPreference: radio.taskExecutor) { try await backend.start(context) }
+        await clock.run(for: .seconds(6))
+        try await starting.value
+        let former = reports.value
+        await clock.run(for: .milliseconds(77_771_100))
+        #expect(faults.value.starts == 1)
+        #expect(reports.value == former + 1)
+        await backend.shutDown()
     }
 
     @Test func `radios that go and come are told, and a scan for some services watches none`() async throws {

@@ -49,7 +49,7 @@ actor StubbornBackend: CentralBackend {
     func start(_ context: CentralContext) async throws(BLEError) {
         self.context = context
         if faults.value.isMute {
-            do { try await clock.sleep(for: .seconds(77_777)) } catch { throw .cancelled }
+            do { try await context.clock.sleep(for: .seconds(77_777)) } catch { throw .cancelled }
         }
         let failure: BLEError? = faults.change { faults in
             faults.starts += 1
