@@ -160,7 +160,7 @@ async def connect():
 def inside(program, libdbus):
     python = [sys.executable, str(Path(__file__).with_name("count-bleak.py"))]
     peer("crowd", DEVICES, RATE)
-    kind = "advertisement"
+    kind = "advertisements"
     for name, command in {
         "libdbus": [libdbus, "advertisements"],
         "bleak": [*python, "advertisements"],
@@ -187,7 +187,7 @@ def main():
         return inside(*sys.argv[2:])
     program = sys.argv[1]
     # (The harness runs its programs where those of C are.)
-    command = [ROOT / "Scripts/with-bluez", "-i", "-t", "0", sys.executable, __file__, "--inside"]
+    command = [ROOT / "Scripts/with-bluez", "-i", "-t", "0", "-k", "/tmp/wl", sys.executable, __file__, "--inside"]
     os.execv(command[0], [*map(str, command), program, str(Path("count-libdbus").absolute())])
 
 

@@ -45,7 +45,7 @@ enum CountBenchmark {
                 return
             }
             print(count)
-            fflush(stdout)
+            fflush(nil)
         }
     }
 }
