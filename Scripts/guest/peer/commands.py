@@ -265,6 +265,8 @@ class Commands(CommandSet):
         with the number 0xFFFFFFFF, which is an error while the adapter does not scan."""
         match words:
             case [devices, rate]:
+                if not 0 < int(devices) <= 0x10000 or not float(rate) > 0:
+                    raise CommandError('65536 devices at most, and at least one, at a rate above 0')
                 self.crowd.start(int(devices), float(rate))
             case ['off']:
                 self.crowd.stop()

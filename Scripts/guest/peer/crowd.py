@@ -55,7 +55,7 @@ class Crowd:
         """Gives the host a report of a device's advertisement, if it scans."""
         if not self._adapter.is_plugged or not self._adapter.controller.le_scan_enable:
             return False
-        name = f'Crowd {device}'.encode()
+        name = f'C{device}'.encode()
         data = struct.pack('<BBBBB', 2, 0x01, 0x06, len(name) + 1, 0x09) + name
         data += struct.pack('<BBHI10x', 17, 0xFF, COMPANY, number)
         report = struct.pack('<BBBB', 2, 1, NOT_CONNECTABLE, RANDOM_ADDRESS) + struct.pack('<IH', device, 0xC0FF)

@@ -17,8 +17,8 @@ from rows import Mode, Program, Row
 # Seconds for a bus or a fake to be ready, and for a program to end.
 START_LIMIT = 10
 RUN_LIMIT = 900
-# The status of a program that does not support its arguments.
-EX_USAGE = 64
+# The statuses of a program that does not support its arguments, and of one that lacks something.
+EX_USAGE, EX_UNAVAILABLE = 64, 69
 # A run has kept its schedule if it took at most this much longer.
 SCHEDULE_LIMIT = 1.1
 
@@ -133,6 +133,8 @@ def parse(output: str, status: int, line: str) -> Outcome:
     lines = [each for each in output.splitlines() if each.strip()]
     if status == EX_USAGE:
         return Outcome("missing", "the program does not support this (status 64)")
+    if status == EX_UNAVAILABLE:
+        return Outcome("missing", "the program lacks something (status 69)")
     text = lines[-1] if lines else f"no result, status {status}"
     try:
         if line:

@@ -810,7 +810,7 @@ ROWS = (
     ),
     Row(
         "whole",
-        "An advertisement, for the whole machine",
+        "An advertisement, with bus and bluetoothd",
         "The cost of one advertisement for the program, the bus and bluetoothd together: thousands of instructions, "
         "the kernel's for them too, with 100 devices in range and a total of 1,000 changes per second.",
         (
@@ -821,31 +821,23 @@ ROWS = (
             Program(
                 "scope", SCOPE, "whole.py Benchmarks", "`central.discoveryEvents(duplicates: true)`.",
                 line="whole advertisements scope"),
-            Program(
-                "kernel", "Swift, management socket", "whole.py Benchmarks",
-                "the same with `.bluez(advertisements: .managementSocket)`: the kernel reports advertisements to the "
-                "program, with all their bytes, and bluetoothd tells nobody about them.",
-                line="whole advertisements kernel"),
         ),
         numbers=PARTS,
         compare={"bleak": "bleak"},
-        aims=(
-            Aim("scope", 0.7, "bleak"),
-            Aim("kernel", 0.3, "scope", text="through D-Bus"),
-        ),
+        aims=(Aim("scope", 0.7, "bleak"),),
         text="""
             This is the distribution's bluetoothd and kernel, in a guest whose processor takes a nanosecond for each
             instruction, so that its clocks count instructions, however busy the machine is that emulates it
             (`Scripts/with-bluez -i`). It knows no caches, and no time to wake a processor up. The devices are a
             virtual controller's, advertise at random times, and change their data with each advertisement. 5,000 are
-            counted. Not in the figures are the kernel's handling of the controller's events, and the controller.
+            counted, of which bluetoothd may merge one in twenty. Not in the figures are the kernel's handling of the controller's events, and the controller.
             """,
         is_quick=False,
         rounds=1,
     ),
     Row(
         "wholevalues",
-        "A notification, for the whole machine",
+        "A notification, with bus and bluetoothd",
         "The cost of one notification for the program, the bus and bluetoothd together: thousands of instructions, the "
         "kernel's for them too.",
         (
