@@ -82,20 +82,25 @@ extension ProxyServer {
             }
         }
         let hold = slots.take(address, for: id)
+        // Before anything is sent: that may drop the client, which ends the links that it has.
+        if let hold { links[hold.link] = HeldLink(task: follow(peripheral, address, hold, event)) }
         // Before the answer: a client that is refused then knows that it has no free slot.
         sendSlots()
-        guard let hold else {
-            tell(client.refusals.record(peripheral.id), client)
-            send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
-            return
-        }
-        let task = Task { [weak self] in
+        guard hold == nil, clients[id] != nil else { return }
+        tell(client.refusals.record(peripheral.id), client)
+        send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
+    }
+
+    /// Makes a link, and follows it to its end.
+    private func follow(
+        _ peripheral: Peripheral, _ address: UInt64, _ hold: ProxyHold, _ client: ProxyEvent.Client
+    ) -> Task<Void, Never> {
+        Task { [weak self] in
             let error = await peripheral.followLink { [weak self] in
-                await self?.linkBegan(address, hold, peripheral, event)
+                await self?.linkBegan(address, hold, peripheral, client)
             }
-            await self?.linkEnded(address, hold, error.isCancellation ? 0x16 : error.linkEndNumber, event)
+            await self?.linkEnded(address, hold, error.isCancellation ? 0x16 : error.linkEndNumber, client)
         }
-        links[hold.link] = HeldLink(task: task)
     }
 
     /// Tells that a client may not have links, at most once in a second.

@@ -149,6 +149,7 @@ public actor ProxyServer {
             if client.hasGreeted { send(.disconnect(reason: 0), to: id) }
             remove(id)
         }
+        for link in links.values { link.task.cancel() }
         for link in links.values { await link.task.value }
         // Those without a link. They are not cancelled.
         for request in unpairs.values { await request.task.value }
