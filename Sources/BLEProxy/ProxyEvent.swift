@@ -22,8 +22,13 @@ public enum ProxyEvent: Hashable, Sendable {
     case clientRefused(reason: String, count: Int)
     /// A link that a client has asked for is up.
     case linkConnected(Peripheral.ID, Client)
-    /// A link has ended, or could not be made.
+    /// A link that was up has ended.
     case linkDisconnected(Peripheral.ID, Client)
+    /// A link that a client has asked for could not be made, or was given up before it was up.
+    ///
+    /// Reported at most once in a second for each client: `count` is the number since the last time, and the peripheral
+    /// that of the last one. Not reported if the client has left.
+    case linkFailed(Peripheral.ID, Client, count: Int)
     /// A client may have no further link, or another one has this peripheral.
     ///
     /// Reported at most once in a second for each client: `count` is the number since the last time, and the peripheral

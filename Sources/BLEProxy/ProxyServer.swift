@@ -310,9 +310,7 @@ public actor ProxyServer {
         guard let client = clients.removeValue(forKey: id) else { return }
         client.end()
         if let event = client.event {
-            if let told = client.refusals.next() {
-                observers.yield(.linkRefused(told.last, event, count: told.count))
-            }
+            tellMissed(client)
             observers.yield(.clientDisconnected(event, dropped: client.advertisements.droppedCount))
         }
         endLinks(of: id)
