@@ -153,6 +153,7 @@ public actor ProxyServer {
         for link in links.values { await link.task.value }
         // Those without a link. They are not cancelled.
         for request in unpairs.values { await request.task.value }
+        if let told = refusals.next() { observers.yield(.clientRefused(reason: told.last, count: told.count)) }
         observers.finish()
     }
 

@@ -56,6 +56,8 @@ public actor MatterProxy {
     /// The links that the server may not have, and what tells of them next.
     var refusals = Refusals<Peripheral.ID>()
     var refusalTimer: Expiry?
+    /// Tells apart the timers: one that is over may have fired.
+    var lastRefusalTimer = 0
 
     /// - Parameters:
     ///   - central: the central whose radio is offered. The proxy does not shut it down.
