@@ -230,7 +230,13 @@ extension ProxyServer {
         if let hold = slots.hold(of: address), isEnding(hold) {
             let outcome = Outcome<ProxyHold?>()
             awaited[address, default: []].append(LinkWait(client: LinkSlots.matter, outcome: outcome))
-            defer { endWaits(for: address) { $0.outcome === outcome } }
+            slots.beginMatterWait()
+            sendSlots()
+            defer {
+                endWaits(for: address) { $0.outcome === outcome }
+                slots.endMatterWait()
+                sendSlots()
+            }
             return (try? await outcome.wait()) ?? nil
         }
         let hold = slots.take(address, for: LinkSlots.matter)

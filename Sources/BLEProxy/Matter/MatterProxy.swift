@@ -64,7 +64,7 @@ public actor MatterProxy {
     ///   - server: where the server accepts proxies.
     ///   - connectionLimit: the maximum number of links at the same time.
     ///   - clients: the server of other clients of the same central. The links are then shared: a peripheral belongs to
-    ///     one of them, and the Matter server counts as a client while it has links.
+    ///     one of them, and the Matter server counts as a client while it has links, or waits for one.
     public init(
         _ central: Central, server: MatterServerAddress, connectionLimit: Int = 5, beside clients: ProxyServer? = nil,
         logger: Logger? = nil
