@@ -7,8 +7,25 @@ internal import Waiting
 struct HeldLink {
     /// Cancelled to end the link. It ends when the link has ended.
     let task: Task<Void, Never>
+    /// Whether the link was up.
+    var wasUp = false
     /// The MTU that the client was told. Nil before it was told that the link is up.
     var mtu: UInt32?
+}
+
+/// Why a client did not get a link.
+enum MissedLink: CaseIterable {
+    /// It may not have it.
+    case refused
+    /// The link could not be made, or was given up before.
+    case failed
+
+    func event(_ told: Refusals<Peripheral.ID>.Told, _ client: ProxyEvent.Client) -> ProxyEvent {
+        switch self {
+        case .refused: .linkRefused(told.last, client, count: told.count)
+        case .failed: .linkFailed(told.last, client, count: told.count)
+        }
+    }
 }
 
 /// One that waits for a peripheral whose link is ending.
@@ -82,29 +99,47 @@ extension ProxyServer {
             }
         }
         let hold = slots.take(address, for: id)
+        // Before anything is sent: that may drop the client, which ends the links that it has.
+        if let hold { links[hold.link] = HeldLink(task: follow(peripheral, address, hold, event)) }
         // Before the answer: a client that is refused then knows that it has no free slot.
         sendSlots()
-        guard let hold else {
-            tell(client.refusals.record(peripheral.id), client)
-            send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
-            return
-        }
-        let task = Task { [weak self] in
-            let error = await peripheral.followLink { [weak self] in
-                await self?.linkBegan(address, hold, peripheral, event)
-            }
-            await self?.linkEnded(address, hold, error.isCancellation ? 0x16 : error.linkEndNumber, event)
-        }
-        links[hold.link] = HeldLink(task: task)
+        guard hold == nil, clients[id] != nil else { return }
+        missed(peripheral.id, .refused, client)
+        send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
     }
 
-    /// Tells that a client may not have links, at most once in a second.
-    private func tell(_ told: Refusals<Peripheral.ID>.Told?, _ client: ProxyClient) {
+    /// Makes a link, and follows it to its end.
+    private func follow(
+        _ peripheral: Peripheral, _ address: UInt64, _ hold: ProxyHold, _ client: ProxyEvent.Client
+    ) -> Task<Void, Never> {
+        Task { [weak self] in
+            let error = await peripheral.followLink { [weak self] in
+                await self?.linkBegan(address, hold, peripheral, client)
+            }
+            let reason = error.isCancellation ? 0x16 : error.linkEndNumber
+            await self?.linkEnded(address, hold, reason, peripheral.id, client)
+        }
+    }
+
+    /// Tells that a client did not get a link, at most once in a second for each reason.
+    private func missed(_ id: Peripheral.ID, _ reason: MissedLink, _ client: ProxyClient) {
+        tell(client.missed[reason, default: Refusals()].record(id), reason, client)
+    }
+
+    private func tell(_ told: Refusals<Peripheral.ID>.Told?, _ reason: MissedLink, _ client: ProxyClient) {
         guard let told, let event = client.event else { return }
-        observers.yield(.linkRefused(told.last, event, count: told.count))
-        client.refusalTimer = call(after: Refusals<Peripheral.ID>.pause) { server in
+        observers.yield(reason.event(told, event))
+        client.missedTimers[reason] = call(after: Refusals<Peripheral.ID>.pause) { server in
             guard let client = server.clients[event.number] else { return }
-            server.tell(client.refusals.next(), client)
+            server.tell(client.missed[reason]?.next(), reason, client)
+        }
+    }
+
+    /// Tells what was not told yet of the links that a client did not get, at its end.
+    func tellMissed(_ client: ProxyClient) {
+        guard let event = client.event else { return }
+        for reason in MissedLink.allCases {
+            if let told = client.missed[reason]?.next() { observers.yield(reason.event(told, event)) }
         }
     }
 
@@ -139,6 +174,7 @@ extension ProxyServer {
     private func linkBegan(
         _ address: UInt64, _ hold: ProxyHold, _ peripheral: Peripheral, _ client: ProxyEvent.Client
     ) async {
+        links[hold.link]?.wasUp = true
         observers.yield(.linkConnected(peripheral.id, client))
         let mtu = UInt32((try? await peripheral.attMTU()) ?? 23)
         guard await isUp(hold, peripheral), links[hold.link]?.task.isCancelled == false else { return }
@@ -153,14 +189,18 @@ extension ProxyServer {
     }
 
     private func linkEnded(
-        _ address: UInt64, _ hold: ProxyHold, _ reason: Int32, _ client: ProxyEvent.Client
+        _ address: UInt64, _ hold: ProxyHold, _ reason: Int32, _ peripheral: Peripheral.ID, _ client: ProxyEvent.Client
     ) async {
         // It ends the links of the peripheral, also one of the next holder.
         await unpairs[address]?.task.value
-        links[hold.link] = nil
+        let link = links.removeValue(forKey: hold.link)
         clients[hold.client]?.cancelRequests(of: address)
         send(.connection(address: address, isConnected: false, mtu: 0, error: reason), to: hold.client)
-        if let device = DeviceAddress(address) { observers.yield(.linkDisconnected(device.id, client)) }
+        if link?.wasUp == true {
+            observers.yield(.linkDisconnected(peripheral, client))
+        } else if let client = clients[hold.client] {
+            missed(peripheral, .failed, client)
+        }
         release(hold, address)
     }
 
@@ -190,7 +230,13 @@ extension ProxyServer {
         if let hold = slots.hold(of: address), isEnding(hold) {
             let outcome = Outcome<ProxyHold?>()
             awaited[address, default: []].append(LinkWait(client: LinkSlots.matter, outcome: outcome))
-            defer { endWaits(for: address) { $0.outcome === outcome } }
+            slots.beginMatterWait()
+            sendSlots()
+            defer {
+                endWaits(for: address) { $0.outcome === outcome }
+                slots.endMatterWait()
+                sendSlots()
+            }
             return (try? await outcome.wait()) ?? nil
         }
         let hold = slots.take(address, for: LinkSlots.matter)

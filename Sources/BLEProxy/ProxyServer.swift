@@ -149,9 +149,11 @@ public actor ProxyServer {
             if client.hasGreeted { send(.disconnect(reason: 0), to: id) }
             remove(id)
         }
+        for link in links.values { link.task.cancel() }
         for link in links.values { await link.task.value }
         // Those without a link. They are not cancelled.
         for request in unpairs.values { await request.task.value }
+        if let told = refusals.next() { observers.yield(.clientRefused(reason: told.last, count: told.count)) }
         observers.finish()
     }
 
@@ -309,9 +311,7 @@ public actor ProxyServer {
         guard let client = clients.removeValue(forKey: id) else { return }
         client.end()
         if let event = client.event {
-            if let told = client.refusals.next() {
-                observers.yield(.linkRefused(told.last, event, count: told.count))
-            }
+            tellMissed(client)
             observers.yield(.clientDisconnected(event, dropped: client.advertisements.droppedCount))
         }
         endLinks(of: id)

@@ -11,7 +11,8 @@ import Testing
 extension ProxyServerTests {
     @Test func `a proxy that is lost is named, with a remedy, and so is one that is not reached`() async throws {
         let peer = try await ProxiedPeer()
-        let central = try await peer.makeCentral(.quiet())
+        // The next attempt to connect, which has a remedy of its own, is on a clock that stands still.
+        let central = try await peer.makeCentral(.quiet(clock: ManualClock()))
         var states = await central.adapterStates().makeAsyncIterator()
         #expect(try await states.next() == .poweredOn)
         #expect(await central.obstacle == nil)

@@ -197,7 +197,10 @@ struct ProxyServerTests {
         #expect(try await events.next() == .clientRefused(reason: reason, count: 1))
         peer.clock.advance(by: .seconds(1))
         #expect(try await events.next() == .clientRefused(reason: reason, count: 1))
+        await peer.server.refuse("it came last")
         await peer.end()
+        // What was not told yet.
+        #expect(try await events.next() == .clientRefused(reason: "it came last", count: 1))
         #expect(try await events.next() == nil)
         for client in late { client.close() }
     }

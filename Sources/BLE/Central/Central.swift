@@ -342,8 +342,11 @@ public actor Central {
         if adapterState == .resetting, let reason = backend.assumeIsolated({ $0.stackObstacle() }) {
             adapter.lost(reason)
         }
-        guard let obstacle = adapterObstacle, adapter.tell(obstacle) else { return }
-        logger.info("bluetooth does not return", metadata: ["error": "\(obstacle)"])
+        guard let obstacle = adapterObstacle else { return }
+        if adapter.tell(obstacle) {
+            logger.info("bluetooth does not return", metadata: ["error": "\(obstacle)"])
+        }
+        // Each scan and each link knows what it has reported: it may have begun since.
         scanning.keepWaiting(for: obstacle)
         for link in links.values where link.waitsForAdapter { wait(on: link.id, for: obstacle) }
     }

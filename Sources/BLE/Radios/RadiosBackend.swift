@@ -40,11 +40,15 @@ package actor RadiosBackend: CentralBackend {
 
         fileprivate init(name: String, backend: any CentralBackend) { (self.name, self.backend) = (name, backend) }
 
-        /// Records why it cannot be used. Returns whether that is told.
+        /// Records why it cannot be used. Returns whether that is told: not if it is the same as before.
         mutating func fail(_ error: BLEError) -> Bool {
+            let isRepeated = BLEError.haveSameReason(failure, error)
             failure = error
-            return toldFailures.tell(error)
+            return !isRepeated && toldFailures.tell(error)
         }
+
+        /// Records why it cannot be used, which is not told: it may be told later, after another reason.
+        mutating func failUntold(_ error: BLEError) { failure = error }
 
         /// Records that it is there.
         mutating func recovered() {
@@ -272,7 +276,8 @@ package actor RadiosBackend: CentralBackend {
 
     /// Records why a radio cannot be used, and tells it if it was not told since the radio was there.
     func setFailure(_ error: BLEError, of radio: Int) {
-        guard members[radio].fail(error), started == nil else { return }
+        guard started == nil else { return members[radio].failUntold(error) }
+        guard members[radio].fail(error) else { return }
         observers.yield(.gone(radio: names[radio], members[radio].state ?? .unavailable))
     }
 
@@ -350,10 +355,13 @@ package actor RadiosBackend: CentralBackend {
     private func lose(_ radio: Int, _ error: BLEError) {
         if members[radio].isOn {
             members[radio].loss = nextAttempt()
+            // The reason is that of the status.
+            _ = members[radio].fail(error)
             observers.yield(.gone(radio: names[radio], .resetting))
+        } else {
+            members[radio].failUntold(error)
         }
         members[radio].state = .resetting
-        _ = members[radio].fail(error)
         scanEnded(on: radio, error)
         let ended = choice.didLose(radio)
         guard !isLost else { return }

@@ -43,9 +43,9 @@ final class ProxyClient {
     var connectedReport: Task<Void, Never>?
     /// Whether it has subscribed to advertisements since the last report began.
     var isReportDue = false
-    /// The links that it may not have, and what tells of them next.
-    var refusals = Refusals<Peripheral.ID>()
-    var refusalTimer: Expiry?
+    /// The links that it did not get, and what tells of them next.
+    var missed: [MissedLink: Refusals<Peripheral.ID>] = [:]
+    var missedTimers: [MissedLink: Expiry] = [:]
     /// What is under way, by number.
     var requests: [Int: ProxyRequest] = [:]
     /// What passes on the notifications of each attribute.
@@ -111,7 +111,7 @@ final class ProxyClient {
 
     func end() {
         timer?.expiry.cancel()
-        refusalTimer?.cancel()
+        for timer in missedTimers.values { timer.cancel() }
         advertisementTimer?.cancel()
         connectedReport?.cancel()
         for request in requests.values { request.task.cancel() }

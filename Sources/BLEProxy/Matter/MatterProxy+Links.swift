@@ -107,12 +107,18 @@ extension MatterProxy {
     private func tell(_ told: Refusals<Peripheral.ID>.Told?) {
         guard let told else { return }
         observers.yield(.linkRefused(told.last, count: told.count))
-        refusalTimer = call(after: Refusals<Peripheral.ID>.pause) { proxy in proxy.tell(proxy.refusals.next()) }
+        lastRefusalTimer += 1
+        let number = lastRefusalTimer
+        refusalTimer = call(after: Refusals<Peripheral.ID>.pause) { proxy in
+            guard proxy.lastRefusalTimer == number else { return }
+            proxy.tell(proxy.refusals.next())
+        }
     }
 
     /// Tells of the links that were refused and not told, after which none follow for a while.
     func endRefusals() {
         refusalTimer?.cancel()
+        lastRefusalTimer += 1
         if let told = refusals.next() { observers.yield(.linkRefused(told.last, count: told.count)) }
         refusals = Refusals()
     }

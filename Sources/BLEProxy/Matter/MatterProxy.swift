@@ -56,13 +56,15 @@ public actor MatterProxy {
     /// The links that the server may not have, and what tells of them next.
     var refusals = Refusals<Peripheral.ID>()
     var refusalTimer: Expiry?
+    /// Tells apart the timers: one that is over may have fired.
+    var lastRefusalTimer = 0
 
     /// - Parameters:
     ///   - central: the central whose radio is offered. The proxy does not shut it down.
     ///   - server: where the server accepts proxies.
     ///   - connectionLimit: the maximum number of links at the same time.
     ///   - clients: the server of other clients of the same central. The links are then shared: a peripheral belongs to
-    ///     one of them, and the Matter server counts as a client while it has links.
+    ///     one of them, and the Matter server counts as a client while it has links, or waits for one.
     public init(
         _ central: Central, server: MatterServerAddress, connectionLimit: Int = 5, beside clients: ProxyServer? = nil,
         logger: Logger? = nil

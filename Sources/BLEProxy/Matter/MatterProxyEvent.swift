@@ -19,7 +19,7 @@ public enum MatterProxyEvent: Hashable, Sendable {
     case linkDisconnected(Peripheral.ID)
     /// The server may have no further link, or a client of the same radio has this peripheral.
     ///
-    /// Reported at most once in a second: `count` is the number since the last time, and the device that of the last
-    /// one.
+    /// Reported at most once in a second, and what is left at the end of the connection: `count` is the number since
+    /// the last time, and the device that of the last one.
     case linkRefused(Peripheral.ID, count: Int)
 }

@@ -280,11 +280,37 @@ import Testing
         let told = await record(central)
         await clock.run(for: .seconds(20))
         try await told.until { $0.last == "hci1 appeared" }
-        // The first reason is that of the status.
-        #expect(told.value == ["hci1 unavailable", "hci1 appeared"])
+        // The first reason is that of the status, and told when it follows another one.
+        #expect(told.value == ["hci1 unavailable", "hci1 unavailable", "hci1 appeared"])
         #expect(faults.value.starts == 7)
         await radio.setPowered(false, adapter: "hci1")
         try await told.until { $0.last == "hci1 poweredOff" }
+        await central.shutDown()
+    }
+
+    @Test func `the loss of a radio that was off is told when it follows another reason`() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        await radio.addAdapter("hci1")
+        let stubborn = StubbornBackend(.simulated(radio, adapter: "hci1"), faults)
+        let central = try await Central(
+            radios: [.simulated(radio, adapter: "hci0"), Radio(name: "hci1", backend: stubborn)],
+            configuration: .quiet(clock: clock))
+        let told = await record(central)
+        await radio.setPowered(false, adapter: "hci1")
+        try await told.until { $0 == ["hci1 poweredOff"] }
+        let (away, busy) = (BLEError(.bluetoothLost, "it is away"), BLEError(.bluetoothLost, "it is busy"))
+        await stubborn.emit(.stackLost(away))
+        for reason in [away, busy, away, busy, away] {
+            faults.change { $0.stackObstacle = reason }
+            await stubborn.emit(.radioChanged)
+            await until { await central.radios.last?.obstacle?.message == reason.message }
+        }
+        faults.change { $0.stackObstacle = BLEError(.bluetoothLost, "it is gone") }
+        await stubborn.emit(.radioChanged)
+        try await told.until { $0.count >= 4 }
+        #expect(told.value == ["hci1 poweredOff", "hci1 resetting", "hci1 resetting", "hci1 resetting"])
+        await until { await central.radios.last?.obstacle?.message == "it is gone" }
         await central.shutDown()
     }
 

@@ -18,6 +18,8 @@ actor StubbornBackend: CentralBackend {
         /// Whether it cannot be powered on and off, and whether it cannot be asked for adapters.
         var isUnswitched = false
         var isLost = false
+        /// Why its stack does not return.
+        var stackObstacle: BLEError?
     }
 
     let faults: SharedValue<Faults>
@@ -59,6 +61,8 @@ actor StubbornBackend: CentralBackend {
         try await base.start(context)
     }
     func shutDown() async { await base.shutDown() }
+    func stackObstacle() -> BLEError? { faults.value.stackObstacle }
+    func emit(_ event: CentralBackendEvent) { context?.handleEvent(event) }
     func adapterState() -> AdapterState { base.assumeIsolated { $0.adapterState() } }
     func adapters() async throws(BLEError) -> [Adapter] {
         if faults.value.isLost { throw BLEError(.bluetoothLost, "it cannot be asked") }

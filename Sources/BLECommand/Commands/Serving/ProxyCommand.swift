@@ -297,8 +297,8 @@ import BLE
             output.note("Ctrl-C ends")
         }
 
-        private static func refused(_ count: Int, _ id: Peripheral.ID) -> String {
-            count == 1 ? "no link to \(id)" : "\(count) links were refused, the last one to \(id),"
+        private static func missed(_ count: Int, _ what: String, _ id: Peripheral.ID) -> String {
+            count == 1 ? "no link to \(id)" : "\(count) links \(what), the last one to \(id),"
         }
 
         private static func show(
@@ -328,7 +328,7 @@ import BLE
             case .linkRefused(let id, let count):
                 try line(
                     "linkRefused",
-                    "\(refused(count, id)) for the Matter server: no slot is free, or a client has it",
+                    "\(missed(count, "were refused", id)) for the Matter server: no slot is free, or a client has it",
                     ["id": .string("\(id)"), "count": .int(count)])
             }
         }
@@ -360,10 +360,15 @@ import BLE
                 try line("connected", client, "connected \(id) for \(title(client))", ["id": .string("\(id)")])
             case .linkDisconnected(let id, let client):
                 try line("disconnected", client, "disconnected \(id) of \(title(client))", ["id": .string("\(id)")])
+            case .linkFailed(let id, let client, let count):
+                try line(
+                    "linkFailed", client,
+                    "\(missed(count, "failed", id)) for \(title(client)): it could not be made, or was given up",
+                    ["id": .string("\(id)"), "count": .int(count)])
             case .linkRefused(let id, let client, let count):
                 try line(
                     "linkRefused", client,
-                    "\(refused(count, id)) for \(title(client)): no slot is free, or another has it",
+                    "\(missed(count, "were refused", id)) for \(title(client)): no slot is free, or another has it",
                     ["id": .string("\(id)"), "count": .int(count)])
             }
         }
