@@ -201,8 +201,8 @@ class Commands(CommandSet):
 
     async def do_reset(self) -> None:
         """reset: restores the state at the start: nothing written, no bond, heart rate 72, the first name and services,
-        advertising, received at -50 dBm, no crowd. Held requests are answered, later ones are held. The lock forgets and counts
-        from 0, the gauges have their identity address. Links stay."""
+        advertising, received at -50 dBm, no crowd. Held requests are answered, later ones are held. The lock forgets and
+        counts from 0, the gauges have their identity address. Links stay."""
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()

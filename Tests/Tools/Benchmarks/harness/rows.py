@@ -830,7 +830,8 @@ ROWS = (
             instruction, so that its clocks count instructions, however busy the machine is that emulates it
             (`Scripts/with-bluez -i`). It knows no caches, and no time to wake a processor up. The devices are a
             virtual controller's, advertise at random times, and change their data with each advertisement. 5,000 are
-            counted, of which bluetoothd may merge one in twenty. Not in the figures are the kernel's handling of the controller's events, and the controller.
+            counted, of which bluetoothd may merge one in twenty. Not in the figures are the kernel's handling of the
+            controller's events, and the controller.
             """,
         is_quick=False,
         rounds=1,
