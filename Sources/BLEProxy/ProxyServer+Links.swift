@@ -1,13 +1,38 @@
 internal import BLE
 internal import BLEESPHome
 internal import Loop
+internal import Waiting
 
 /// What makes a link and follows it to its end.
 struct HeldLink {
     /// Cancelled to end the link. It ends when the link has ended.
     let task: Task<Void, Never>
+    /// Whether the link was up.
+    var wasUp = false
     /// The MTU that the client was told. Nil before it was told that the link is up.
     var mtu: UInt32?
+}
+
+/// Why a client did not get a link.
+enum MissedLink: CaseIterable {
+    /// It may not have it.
+    case refused
+    /// The link could not be made, or was given up before.
+    case failed
+
+    func event(_ told: Refusals<Peripheral.ID>.Told, _ client: ProxyEvent.Client) -> ProxyEvent {
+        switch self {
+        case .refused: .linkRefused(told.last, client, count: told.count)
+        case .failed: .linkFailed(told.last, client, count: told.count)
+        }
+    }
+}
+
+/// One that waits for a peripheral whose link is ending.
+struct LinkWait {
+    let client: Int
+    /// Delivered for a Matter server. Nil for a client, which is connected.
+    var outcome: Outcome<ProxyHold?>?
 }
 
 /// Links, and who may have them.
@@ -29,7 +54,7 @@ extension ProxyServer {
         // bluetoothd knows the type of the address, which some clients do not send.
         case .connect, .connectWithCache, .connectWithoutCache: connect(peripheral, address, id)
         case .disconnect:
-            clients[id]?.awaited.remove(address)
+            endWaits(for: address) { $0.client == id }
             guard let hold = slots.hold(of: address), hold.client == id, let link = links[hold.link] else {
                 send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
                 return
@@ -65,45 +90,91 @@ extension ProxyServer {
                 }
                 return
             }
-            let isEnding = slots.isEnding(hold) || link?.task.isCancelled == true
-            if hold.client == id || hasLeft(hold.client) || isEnding {
+            if hold.client == id || isEnding(hold) {
                 // Such as a client that has restarted. bluetoothd takes up to 2 s to end a link.
                 slots.ask(id)
-                client.awaited.insert(address)
+                let isWaiting = awaited[address]?.contains { $0.client == id } == true
+                if !isWaiting { awaited[address, default: []].append(LinkWait(client: id)) }
                 return
             }
         }
         let hold = slots.take(address, for: id)
+        // Before anything is sent: that may drop the client, which ends the links that it has.
+        if let hold { links[hold.link] = HeldLink(task: follow(peripheral, address, hold, event)) }
         // Before the answer: a client that is refused then knows that it has no free slot.
         sendSlots()
-        guard let hold else {
-            observers.yield(.linkRefused(peripheral.id, event))
-            send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
-            return
-        }
-        let task = Task { [weak self] in
+        guard hold == nil, clients[id] != nil else { return }
+        missed(peripheral.id, .refused, client)
+        send(.connection(address: address, isConnected: false, mtu: 0, error: 0), to: id)
+    }
+
+    /// Makes a link, and follows it to its end.
+    private func follow(
+        _ peripheral: Peripheral, _ address: UInt64, _ hold: ProxyHold, _ client: ProxyEvent.Client
+    ) -> Task<Void, Never> {
+        Task { [weak self] in
             let error = await peripheral.followLink { [weak self] in
-                await self?.linkBegan(address, hold, peripheral, event)
+                await self?.linkBegan(address, hold, peripheral, client)
             }
-            await self?.linkEnded(address, hold, error.isCancellation ? 0x16 : error.linkEndNumber, event)
-        }
-        links[hold.link] = HeldLink(task: task)
-    }
-
-    /// Connects what clients have waited for. The first of them gets it.
-    private func connectAwaited(_ address: UInt64) {
-        guard let device = DeviceAddress(address) else { return }
-        for id in clients.keys.sorted() where clients[id]?.awaited.remove(address) != nil {
-            connect(central.peripheral(device.id), address, id)
+            let reason = error.isCancellation ? 0x16 : error.linkEndNumber
+            await self?.linkEnded(address, hold, reason, peripheral.id, client)
         }
     }
 
-    private func hasLeft(_ id: Int) -> Bool { id != LinkSlots.matter && clients[id] == nil }
+    /// Tells that a client did not get a link, at most once in a second for each reason.
+    private func missed(_ id: Peripheral.ID, _ reason: MissedLink, _ client: ProxyClient) {
+        tell(client.missed[reason, default: Refusals()].record(id), reason, client)
+    }
+
+    private func tell(_ told: Refusals<Peripheral.ID>.Told?, _ reason: MissedLink, _ client: ProxyClient) {
+        guard let told, let event = client.event else { return }
+        observers.yield(reason.event(told, event))
+        client.missedTimers[reason] = call(after: Refusals<Peripheral.ID>.pause) { server in
+            guard let client = server.clients[event.number] else { return }
+            server.tell(client.missed[reason]?.next(), reason, client)
+        }
+    }
+
+    /// Tells what was not told yet of the links that a client did not get, at its end.
+    func tellMissed(_ client: ProxyClient) {
+        guard let event = client.event else { return }
+        for reason in MissedLink.allCases {
+            if let told = client.missed[reason]?.next() { observers.yield(reason.event(told, event)) }
+        }
+    }
+
+    /// Answers those who have waited for a peripheral. The first of them that may have a link gets it.
+    private func serveAwaited(_ address: UInt64) {
+        guard let waits = awaited.removeValue(forKey: address), let device = DeviceAddress(address) else { return }
+        for wait in waits {
+            guard let outcome = wait.outcome else {
+                connect(central.peripheral(device.id), address, wait.client)
+                continue
+            }
+            guard outcome.isOpen else { continue }
+            let hold = slots.take(address, for: wait.client)
+            // It may have been cancelled meanwhile.
+            if !outcome.deliver(.success(hold)), let hold { _ = slots.release(address, hold) }
+            sendSlots()
+        }
+    }
+
+    private func endWaits(for address: UInt64, _ isEnded: (LinkWait) -> Bool) {
+        awaited[address]?.removeAll(where: isEnded)
+        if awaited[address]?.isEmpty == true { awaited[address] = nil }
+    }
+
+    /// Whether a link is ending, for whoever holds it.
+    private func isEnding(_ hold: ProxyHold) -> Bool {
+        let hasLeft = hold.client != LinkSlots.matter && clients[hold.client] == nil
+        return hasLeft || slots.isEnding(hold) || links[hold.link]?.task.isCancelled == true
+    }
 
     /// Tells the client of its link, if it is up.
     private func linkBegan(
         _ address: UInt64, _ hold: ProxyHold, _ peripheral: Peripheral, _ client: ProxyEvent.Client
     ) async {
+        links[hold.link]?.wasUp = true
         observers.yield(.linkConnected(peripheral.id, client))
         let mtu = UInt32((try? await peripheral.attMTU()) ?? 23)
         guard await isUp(hold, peripheral), links[hold.link]?.task.isCancelled == false else { return }
@@ -118,14 +189,18 @@ extension ProxyServer {
     }
 
     private func linkEnded(
-        _ address: UInt64, _ hold: ProxyHold, _ reason: Int32, _ client: ProxyEvent.Client
+        _ address: UInt64, _ hold: ProxyHold, _ reason: Int32, _ peripheral: Peripheral.ID, _ client: ProxyEvent.Client
     ) async {
         // It ends the links of the peripheral, also one of the next holder.
         await unpairs[address]?.task.value
-        links[hold.link] = nil
+        let link = links.removeValue(forKey: hold.link)
         clients[hold.client]?.cancelRequests(of: address)
         send(.connection(address: address, isConnected: false, mtu: 0, error: reason), to: hold.client)
-        if let device = DeviceAddress(address) { observers.yield(.linkDisconnected(device.id, client)) }
+        if link?.wasUp == true {
+            observers.yield(.linkDisconnected(peripheral, client))
+        } else if let client = clients[hold.client] {
+            missed(peripheral, .failed, client)
+        }
         release(hold, address)
     }
 
@@ -133,11 +208,12 @@ extension ProxyServer {
     func release(_ hold: ProxyHold, _ address: UInt64) {
         guard slots.release(address, hold) else { return }
         sendSlots()
-        connectAwaited(address)
+        serveAwaited(address)
     }
 
-    /// Ends the links of a client that has left. The task of each link frees its slot.
+    /// Ends the links of a client that has left, and its waits. The task of each link frees its slot.
     func endLinks(of id: Int) {
+        for address in Array(awaited.keys) { endWaits(for: address) { $0.client == id } }
         for address in slots.leave(id) {
             if let hold = slots.hold(of: address) { links[hold.link]?.task.cancel() }
         }
@@ -147,9 +223,22 @@ extension ProxyServer {
 
     // MARK: Links of a Matter server
 
-    /// Gives a peripheral to a Matter server, as to a client. Returns nil if a client has it, or if there is no slot.
-    func takeLink(_ id: Peripheral.ID) -> ProxyHold? {
+    /// Gives a peripheral to a Matter server, as to a client: if its link is ending, once it has ended. Returns nil if
+    /// another has it, if there is no slot, or if the task is cancelled.
+    func takeLink(_ id: Peripheral.ID) async -> ProxyHold? {
         guard let address = DeviceAddress(id)?.rawValue else { return nil }
+        if let hold = slots.hold(of: address), isEnding(hold) {
+            let outcome = Outcome<ProxyHold?>()
+            awaited[address, default: []].append(LinkWait(client: LinkSlots.matter, outcome: outcome))
+            slots.beginMatterWait()
+            sendSlots()
+            defer {
+                endWaits(for: address) { $0.outcome === outcome }
+                slots.endMatterWait()
+                sendSlots()
+            }
+            return (try? await outcome.wait()) ?? nil
+        }
         let hold = slots.take(address, for: LinkSlots.matter)
         sendSlots()
         return hold

@@ -66,12 +66,14 @@ public actor ProxyServer {
     var links: [Int: HeldLink] = [:]
     /// What removes the bonds of peripherals, which are held until it has ended.
     var unpairs: [UInt64: ProxyRequest] = [:]
+    /// Those who wait for a peripheral whose link is ending, in the order in which they have asked. Each waits once.
+    var awaited: [UInt64: [LinkWait]] = [:]
     /// The peripherals that this server has paired.
     var paired: Set<UInt64> = []
     var scan = ProxyScan()
     var observers = Observers<ProxyEvent>()
-    /// The refusals that were not told, and the last reason. Present for a second after one that was told.
-    private var refusals: (count: Int, reason: String)?
+    /// The connections that were closed before their clients have greeted.
+    private var refusals = Refusals<String>()
     private var listener: TCP.Listener?
     /// The end of ``run(host:port:onListening:)``.
     private var end: Outcome<Void>?
@@ -129,17 +131,7 @@ public actor ProxyServer {
             (self.listener, self.end) = (listener, end)
             onListening(listener.port)
         } catch {
-            let (code, remedy): (BLEError.Code, String?) =
-                switch error {
-                case .inUse:
-                    (.busy, "End the program that listens there, or choose another port: 0 is any that is free.")
-                case .exhausted:
-                    (.failed, "Raise the limit of open files, as with ulimit -n, or close what is not needed.")
-                case .refused: (.failed, "Choose an address of this machine, and a port from 1024 on.")
-                case .cancelled: (.cancelled, nil)
-                case .ended: (.failed, nil)
-                }
-            throw BLEError(code, "the proxy cannot listen at \(host), port \(port): \(error)", remedy: remedy)
+            throw BLEError(error, listeningAt: host, port: port)
         }
         // Ended by the cancellation, or by `close()`.
         try? await end.wait()
@@ -157,9 +149,11 @@ public actor ProxyServer {
             if client.hasGreeted { send(.disconnect(reason: 0), to: id) }
             remove(id)
         }
+        for link in links.values { link.task.cancel() }
         for link in links.values { await link.task.value }
         // Those without a link. They are not cancelled.
         for request in unpairs.values { await request.task.value }
+        if let told = refusals.next() { observers.yield(.clientRefused(reason: told.last, count: told.count)) }
         observers.finish()
     }
 
@@ -205,24 +199,12 @@ public actor ProxyServer {
     private var full: String { "there are \(configuration.clientLimit) clients already" }
 
     /// Tells that a connection is refused, at most once in a second.
-    func refuse(_ reason: String) {
-        if let count = refusals?.count {
-            refusals = (count + 1, reason)
-            return
-        }
-        observers.yield(.clientRefused(reason: reason, count: 1))
-        beginRefusals()
-    }
+    func refuse(_ reason: String) { tell(refusals.record(reason)) }
 
-    private func beginRefusals() {
-        refusals = (0, "")
-        _ = call(after: .seconds(1)) { server in
-            guard let (count, reason) = server.refusals else { return }
-            server.refusals = nil
-            guard count > 0 else { return }
-            server.observers.yield(.clientRefused(reason: reason, count: count))
-            server.beginRefusals()
-        }
+    private func tell(_ told: Refusals<String>.Told?) {
+        guard let told else { return }
+        observers.yield(.clientRefused(reason: told.last, count: told.count))
+        _ = call(after: Refusals<String>.pause) { server in server.tell(server.refusals.next()) }
     }
 
     /// Does something after a duration.
@@ -329,6 +311,7 @@ public actor ProxyServer {
         guard let client = clients.removeValue(forKey: id) else { return }
         client.end()
         if let event = client.event {
+            tellMissed(client)
             observers.yield(.clientDisconnected(event, dropped: client.advertisements.droppedCount))
         }
         endLinks(of: id)

@@ -23,6 +23,23 @@ struct LinkSlotsTests {
         #expect(!slots.isEnding(next))
     }
 
+    @Test func `what the Matter server waits for is owed to it, also when others release theirs`() throws {
+        var slots = LinkSlots(limit: 3, isShared: true)
+        let taken = slots.take(1, for: 1)
+        _ = slots.take(2, for: 2)
+        #expect(slots.available(to: 2) == 1)
+        slots.beginMatterWait()
+        slots.beginMatterWait()
+        #expect(slots.available(to: 2) == 0)
+        let first = try #require(taken)
+        let isReleased = slots.release(1, first)
+        slots.endMatterWait()
+        #expect(isReleased)
+        #expect(slots.available(to: 2) == 0)
+        slots.endMatterWait()
+        #expect(slots.available(to: 2) == 1)
+    }
+
     /// The free slots of each client that has asked, given what each holds.
     @Test(
         arguments: [

@@ -240,6 +240,54 @@ struct ProxyLinkTests {
         next.close()
     }
 
+    @Test func `those who wait for a link that is ending get it in the order in which they have asked`() async throws {
+        let peer = try await ProxiedPeer(key: nil)
+        let former = try await connected(peer)
+        let (late, early) = (try await RawClient(peer.server), try await RawClient(peer.server))
+        let held = await peer.peripheral.hold(.disconnect)
+        let connect = ProxyMessage.request(.connect, address: address, addressType: 1)
+        let disconnect = ProxyMessage.request(.disconnect, address: address, addressType: 1)
+        // Who asks once more keeps its place.
+        for (client, request) in [(former, disconnect), (early, connect), (late, connect), (early, connect)] {
+            client.send(request, .ping)
+            #expect(try await client.until { $0 == .pingAnswer } == [])
+        }
+        await held.release()
+        #expect(try await early.until { isUp($0) } == [])
+        #expect(try await late.until { isDown($0) } == [])
+        await peer.end()
+        for client in [former, late, early] { client.close() }
+    }
+
+    @Test func `links that are refused again and again are told once a second for each client`() async throws {
+        let peer = try await ProxiedPeer(key: nil, connectionLimit: 0)
+        var events = await peer.server.events().makeAsyncIterator()
+        let connect = ProxyMessage.request(.connect, address: address, addressType: 1)
+        func ask(_ client: RawClient, times: Int = 1) async throws {
+            client.send(Array(repeating: connect, count: times) + [.ping])
+            try await client.until { $0 == .pingAnswer }
+        }
+        let greedy = try await RawClient(peer.server)
+        try await ask(greedy, times: 300)
+        guard case .clientConnected(let first)? = try await events.next() else { Issue.record(); return }
+        #expect(try await events.next() == .linkRefused(EchoStrap.id, first, count: 1))
+        let modest = try await RawClient(peer.server)
+        try await ask(modest)
+        guard case .clientConnected(let second)? = try await events.next() else { Issue.record(); return }
+        #expect(try await events.next() == .linkRefused(EchoStrap.id, second, count: 1))
+        peer.clock.advance(by: .seconds(1))
+        #expect(try await events.next() == .linkRefused(EchoStrap.id, first, count: 299))
+        try await ask(greedy, times: 2)
+        greedy.close()
+        // What was not told yet.
+        #expect(try await events.next() == .linkRefused(EchoStrap.id, first, count: 2))
+        #expect(try await events.next() == .clientDisconnected(first, dropped: 0))
+        try await ask(modest)
+        #expect(try await events.next() == .linkRefused(EchoStrap.id, second, count: 1))
+        await peer.end()
+        modest.close()
+    }
+
     @Test func `of two clients that ask, neither takes all links`() async throws {
         let peer = try await ProxiedPeer(key: nil, connectionLimit: 3)
         var addresses: [UInt64] = []

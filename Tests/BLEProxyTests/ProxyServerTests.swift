@@ -14,7 +14,7 @@ import Waiting
 /// What goes wrong between a proxy and its clients.
 @Suite(.hangLimit)
 struct ProxyServerTests {
-    private func error(_ work: () async throws -> Void) async -> BLEError? {
+    func error(_ work: () async throws -> Void) async -> BLEError? {
         do { try await work() } catch { return error as? BLEError }
         return nil
     }
@@ -197,7 +197,10 @@ struct ProxyServerTests {
         #expect(try await events.next() == .clientRefused(reason: reason, count: 1))
         peer.clock.advance(by: .seconds(1))
         #expect(try await events.next() == .clientRefused(reason: reason, count: 1))
+        await peer.server.refuse("it came last")
         await peer.end()
+        // What was not told yet.
+        #expect(try await events.next() == .clientRefused(reason: "it came last", count: 1))
         #expect(try await events.next() == nil)
         for client in late { client.close() }
     }
@@ -248,85 +251,16 @@ struct ProxyServerTests {
         await peer.end()
     }
 
-    @Test func `a proxy that is lost is named, with a remedy, and so is one that is not reached`() async throws {
-        let peer = try await ProxiedPeer()
-        let central = try await peer.makeCentral(.quiet())
-        var states = await central.adapterStates().makeAsyncIterator()
-        #expect(try await states.next() == .poweredOn)
-        #expect(await central.obstacle == nil)
-        await peer.server.close()
-        #expect(try await states.next() == .resetting)
-        let obstacle = await central.obstacle
-        #expect(obstacle?.code == .bluetoothLost)
-        #expect(obstacle?.message == "the proxy attic closed the connection")
-        #expect(obstacle?.remedy?.hasPrefix("Check that it is switched on") == true)
-        await central.shutDown()
-        let refusal = await error { _ = try await peer.makeCentral(.quiet()) }
-        #expect(refusal?.code == .bluetoothUnavailable)
-        #expect(refusal?.message.hasPrefix("the proxy attic ") == true)
-        await peer.end()
-    }
-
-    /// A central over connections to the server that is current, alone or as one of several radios.
-    private func central(
-        over server: SharedValue<ProxyServer>, _ key: EncryptionKey?, isOneOfSeveral: Bool, _ clock: ManualClock
-    ) async throws -> Central {
-        let connector: @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor = { (_) throws(LoopError) in
-            let (here, there) = try StreamSocket.pair()
-            await server.value.accept(there)
-            return here
-        }
-        guard isOneOfSeveral else {
-            let backend = ESPHomeCentral(name: "attic", key: key, connector: connector)
-            return try await Central(backend: backend, configuration: .quiet(clock: clock))
-        }
-        let radio = Radio.esphome(name: "attic", key: key, connector: connector)
-        return try await Central(severalRadios: [radio], configuration: .quiet(clock: clock))
-    }
-
-    @Test(arguments: [false, true])
-    func `a proxy that comes back with another key is told so`(_ isOneOfSeveral: Bool) async throws {
-        let (peer, other, clock) = (try await ProxiedPeer(), try await ProxiedPeer(), ManualClock())
-        let server = SharedValue(peer.server)
-        let central = try await central(over: server, peer.key, isOneOfSeveral: isOneOfSeveral, clock)
-        var obstacles = await central.adapterObstacles().makeAsyncIterator()
-        let none = try await obstacles.next()
-        #expect(none.flatMap { $0 } == nil)
-        server.change { $0 = other.server }
-        await peer.server.close()
-        let lost = try await obstacles.next()
-        #expect(lost??.message == "the proxy attic closed the connection")
-        await clock.sleepers(for: .milliseconds(500))
-        clock.advance(by: .milliseconds(500))
-        let refused = try await obstacles.next()
-        #expect(refused??.message == "the proxy attic has another key")
-        let reason = await central.obstacle
-        #expect(reason?.code == .bluetoothLost && (reason?.cause as? BLEError)?.code == .unauthorized)
-        #expect(await central.adapterState == .resetting)
-        await central.shutDown()
-        for ended in [peer, other] { await ended.end() }
-    }
-
-    @Test func `the pauses before a proxy that ends each connection soon grow`() async throws {
-        let peer = try await ProxiedPeer()
-        let (other, clock) = (try await ProxiedPeer(key: peer.key), ManualClock())
-        let server = SharedValue(peer.server)
-        let central = try await central(over: server, peer.key, isOneOfSeveral: false, clock)
-        var states = await central.adapterStates().makeAsyncIterator()
-        #expect(try await states.next() == .poweredOn)
-        server.change { $0 = other.server }
-        await peer.server.close()
-        #expect(try await states.next() == .resetting)
-        await clock.sleepers(for: .milliseconds(500))
-        clock.advance(by: .milliseconds(500))
-        #expect(try await states.next() == .poweredOn)
-        await other.server.close()
-        #expect(try await states.next() == .resetting)
-        await clock.sleepers(for: .seconds(1))
-        clock.advance(by: .milliseconds(500))
-        #expect(await central.adapterState == .resetting)
-        await central.shutDown()
-        for ended in [peer, other] { await ended.end() }
+    @Test(
+        arguments: [
+            (.inUse, .busy, "another port"), (.exhausted, .failed, "ulimit -n"),
+            (.refused("Permission denied"), .failed, "from 1024 on"),
+        ] as [(LoopError, BLEError.Code, String)])
+    func `a proxy that cannot listen says what to do`(_ error: LoopError, _ code: BLEError.Code, _ remedy: String) {
+        let refusal = BLEError(error, listeningAt: "127.0.0.1", port: 6053)
+        #expect(refusal.code == code)
+        #expect(refusal.message == "the proxy cannot listen at 127.0.0.1, port 6053: \(error)")
+        #expect(refusal.remedy?.contains(remedy) == true)
     }
 
     @Test func `a port that another program listens at is busy`() async throws {

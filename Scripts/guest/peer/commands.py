@@ -18,6 +18,7 @@ from central import RemoteCentral
 from central_commands import CentralCommands
 from classic import DualModeController, Headset
 from command_set import CommandError, CommandSet
+from crowd import Crowd
 from gauge_commands import GaugeCommands
 from gauges import Gauges
 from host import Adapter
@@ -53,6 +54,7 @@ class Commands(CommandSet):
         self.gauges = gauges
         self.headset = headset
         self.centrals = centrals
+        self.crowd = Crowd(adapter)
 
     async def answer(self, line: str) -> str:
         """Executes the command of a line."""
@@ -174,10 +176,11 @@ class Commands(CommandSet):
         """indicate HEX: indicates a value on the echo service's output, and waits until it is confirmed."""
         await self.strap.indicate_output(bytes.fromhex(''.join(value)))
 
-    async def do_burst(self, count: str, length: str) -> str:
-        """burst N LENGTH: N notifications of LENGTH bytes on the echo service's output, as fast as they go. Each begins
-        with its number from 0, in 32 bits, little-endian. Answers when the last has left: "N in S s"."""
-        seconds = await self.strap.burst(int(count), int(length))
+    async def do_burst(self, count: str, length: str, rate: str = '0') -> str:
+        """burst N LENGTH [RATE]: N notifications of LENGTH bytes on the echo service's output, RATE a second, or as fast
+        as they go. Each begins with its number from 0, in 32 bits, little-endian. Answers when the last has left: "N in
+        S s"."""
+        seconds = await self.strap.burst(int(count), int(length), float(rate))
         return f'{count} in {seconds:.3f} s'
 
     async def do_written(self) -> str:
@@ -198,14 +201,15 @@ class Commands(CommandSet):
 
     async def do_reset(self) -> None:
         """reset: restores the state at the start: nothing written, no bond, heart rate 72, the first name and services,
-        advertising, received at -50 dBm. Held requests are answered, later ones are held. The lock forgets and counts
-        from 0, the gauges have their identity address. Links stay."""
+        advertising, received at -50 dBm, no crowd. Held requests are answered, later ones are held. The lock forgets and
+        counts from 0, the gauges have their identity address. Links stay."""
         self.adapter.controller.signal_strength = SIGNAL_STRENGTH
         await self.strap.reset()
         self.lock.reset()
         if self.gauges.is_private:
             await self.gauges.rotate(False)
         self.headset.switch_off()
+        self.crowd.stop()
         if self.second.is_plugged:
             await self.second.unplug()
         for central in self.centrals:
@@ -252,6 +256,28 @@ class Commands(CommandSet):
             self.headset.switch_off()
         else:
             raise CommandError('headset on or headset off')
+
+    # --- the crowd ---
+
+    async def do_crowd(self, *words: str) -> object:
+        """crowd DEVICES RATE|off|sent|mark: devices that only advertise (crowd.py), RATE times a second together; none,
+        which is the state at the start; how many advertisements the adapter has received while it scanned; or one more,
+        with the number 0xFFFFFFFF, which is an error while the adapter does not scan."""
+        match words:
+            case [devices, rate]:
+                if not 0 < int(devices) <= 0x10000 or not float(rate) > 0:
+                    raise CommandError('65536 devices at most, and at least one, at a rate above 0')
+                self.crowd.start(int(devices), float(rate))
+            case ['off']:
+                self.crowd.stop()
+            case ['sent']:
+                return self.crowd.sent
+            case ['mark']:
+                if not self.crowd.mark():
+                    raise CommandError('the adapter does not scan')
+            case _:
+                raise CommandError('crowd DEVICES RATE, crowd off, crowd sent or crowd mark')
+        return None
 
     # --- the centrals ---
 

@@ -409,14 +409,16 @@ class Strap(Peripheral):
             raise ValueError(f'the value has {len(value)} bytes, the link takes {limit}')
         return subscribers
 
-    async def burst(self, count: int, length: int) -> float:
-        """Notifies `count` values of `length` bytes, as fast as possible, and returns how many seconds that took. Each
-        value begins with its number, 32 bits, little-endian."""
+    async def burst(self, count: int, length: int, rate: float = 0) -> float:
+        """Notifies `count` values of `length` bytes, `rate` a second, or as fast as possible, and returns how many
+        seconds that took. Each value begins with its number, 32 bits, little-endian."""
         if length < 4:
             raise ValueError('a value of a burst has 4 bytes at least')
         loop = asyncio.get_running_loop()
         start = loop.time()
         for number in range(count):
+            if rate:
+                await asyncio.sleep(max(0, start + number / rate - loop.time()))
             await self.notify_output(struct.pack('<I', number) + bytes(length - 4))
             await self._flow(number)
         return loop.time() - start

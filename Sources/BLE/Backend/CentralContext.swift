@@ -53,20 +53,19 @@ public struct CentralContext: Sendable {
 
 /// Starts a backend. If asked to, waits for a stack that is not there yet.
 ///
-/// - Parameter didFail: told why there is a wait, when the reason changes.
+/// - Parameter didFail: told why there is a wait, once for each reason.
 func startBackend(
     waits: Bool, clock: any Clock<Duration>, logger: Logger, isolation: isolated (any Actor)? = #isolation,
     didFail: (BLEError) -> Void = { _ in }, _ start: () async throws(BLEError) -> Void
 ) async throws(BLEError) {
-    var told: String?
+    var told = ToldReasons()
     let backoff = Backoff(initial: .milliseconds(250), factor: 2, maximum: .seconds(5))
     try await backoff.retry(clock: clock, start) { error, _ in
         guard waits, [.bluetoothUnavailable, .adapterNotFound, .bluetoothLost, .timedOut].contains(error.code) else {
             return false
         }
         logger.info("waiting for Bluetooth", metadata: ["error": "\(error)"])
-        if told != error.message { didFail(error) }
-        told = error.message
+        if told.tell(error) { didFail(error) }
         return true
     }
 }

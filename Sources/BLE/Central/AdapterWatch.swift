@@ -5,8 +5,8 @@ struct AdapterWatch {
     private(set) var state = AdapterState.resetting
     private var observers = Observers<AdapterState>()
     private var reasons = Observers<BLEError?>()
-    /// What was told last of why nothing can be sent.
-    private var toldReason: BLEError?
+    /// What was told of why nothing can be sent.
+    private var told = ToldReasons()
     private var waiters: [Int: Outcome<Void>] = [:]
     /// Why Bluetooth was lost. Nil when it has returned.
     private var loss: BLEError?
@@ -24,10 +24,10 @@ struct AdapterWatch {
     /// Records why Bluetooth was lost, or why it does not return. The state follows, or is `resetting`.
     mutating func lost(_ error: BLEError) { loss = error }
 
-    /// Publishes why nothing can be sent, unless that was published before. Returns whether it was not.
+    /// Publishes why nothing can be sent, unless that was published before in this state. Returns whether it was not.
     mutating func tell(_ obstacle: BLEError?) -> Bool {
-        guard !BLEError.haveSameReason(obstacle, toldReason) else { return false }
-        toldReason = obstacle
+        let isNew = if let obstacle { told.tell(obstacle) } else { told.clear() }
+        guard isNew else { return false }
         reasons.yield(obstacle)
         return true
     }
@@ -49,6 +49,7 @@ struct AdapterWatch {
     mutating func change(to state: AdapterState) -> Bool {
         guard state != self.state else { return false }
         self.state = state
+        told.change()
         observers.yield(state)
         if state != .resetting {
             loss = nil
@@ -93,11 +94,6 @@ extension AdapterState {
 }
 
 extension BLEError {
-    /// Whether two errors tell people the same.
-    package static func haveSameReason(_ first: BLEError?, _ second: BLEError?) -> Bool {
-        first?.code == second?.code && first?.message == second?.message
-    }
-
     /// The error for an adapter that is off.
     package static func poweredOff(remedy: String = "Switch it on.", cause: (any Error)? = nil) -> BLEError {
         BLEError(.poweredOff, "the adapter is switched off", remedy: remedy, cause: cause)

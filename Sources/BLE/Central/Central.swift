@@ -31,7 +31,7 @@ public actor Central {
         /// this program when the machine boots. By default, creating a central throws `bluetoothUnavailable` or
         /// `adapterNotFound`. It throws other errors in any case.
         public var waitsForBluetooth: Bool
-        /// Told why a new central waits for Bluetooth, when the reason changes.
+        /// Told why a new central waits for Bluetooth, once for each reason.
         package var onWait: @Sendable (BLEError) -> Void = { _ in }
         /// Receives the framework's log messages, at info, debug and trace level, and a warning if code that runs on
         /// the backend's thread has blocked it for more than a second. At trace level, each operation with its value
@@ -253,8 +253,8 @@ public actor Central {
     /// Why nothing can be sent. Nil if the adapter is on, or of several radios one.
     package var adapterObstacle: BLEError? { several?.assumeIsolated { $0.obstacle } ?? adapter.obstacle }
 
-    /// Why nothing can be sent, now and after every change of the reason; nil when it can. Keeps the newest 16 unread
-    /// ones.
+    /// Why nothing can be sent, now and after every change of the reason; nil when it can. Reasons that alternate while
+    /// the adapter's state stays the same are told once. Keeps the newest 16 unread ones.
     package func adapterObstacles() -> BoundedStream<BLEError?> {
         guard !isShutDown else { return Observers.ended(.shutDown) }
         return adapter.obstacles(adapterObstacle) { [weak self] token in
@@ -342,8 +342,11 @@ public actor Central {
         if adapterState == .resetting, let reason = backend.assumeIsolated({ $0.stackObstacle() }) {
             adapter.lost(reason)
         }
-        guard let obstacle = adapterObstacle, adapter.tell(obstacle) else { return }
-        logger.info("bluetooth does not return", metadata: ["error": "\(obstacle)"])
+        guard let obstacle = adapterObstacle else { return }
+        if adapter.tell(obstacle) {
+            logger.info("bluetooth does not return", metadata: ["error": "\(obstacle)"])
+        }
+        // Each scan and each link knows what it has reported: it may have begun since.
         scanning.keepWaiting(for: obstacle)
         for link in links.values where link.waitsForAdapter { wait(on: link.id, for: obstacle) }
     }

@@ -193,15 +193,13 @@ extension Central {
         let outcome: Outcome<Void>
     }
 
-    /// Reports what an attempt waits for.
+    /// Records what an attempt waits for, and reports it once in the same wait.
     func wait(on id: Peripheral.ID, for obstacle: BLEError) {
-        links[id]?.setObstacle(obstacle)
-        report(.waiting(obstacle.at(id)), of: id)
+        if links[id]?.wait(for: obstacle) == true { report(.waiting(obstacle.at(id)), of: id) }
     }
 
     private func end(_ wait: AttemptWait) {
-        links[wait.peripheral]?.setObstacle(nil)
-        links[wait.peripheral]?.waitsForAdapter = false
+        links[wait.peripheral]?.endWait()
         if wait.isSearch { endSearch(wait.token, for: wait.peripheral) } else { adapter.endWait(wait.token) }
     }
 

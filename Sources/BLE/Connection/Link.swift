@@ -25,6 +25,8 @@ final class Link {
     /// What the attempt waits for, or why the one before it failed. Nil if nothing stands in the way, as far as is
     /// known.
     private(set) var obstacle: BLEError?
+    /// What was reported of the wait in progress.
+    private var reportedObstacles = ToldReasons()
     /// Whether an attempt waits for the adapter to return.
     var waitsForAdapter = false
     /// Why the link has ended by itself, during the attempt, the discovery or the disconnect in progress.
@@ -119,6 +121,18 @@ final class Link {
 
     func fail(_ error: BLEError) { self.error = error }
     func setObstacle(_ error: BLEError?) { obstacle = error }
+
+    /// Records what the attempt waits for. Returns whether that was not reported in the same wait.
+    func wait(for obstacle: BLEError) -> Bool {
+        self.obstacle = obstacle
+        return reportedObstacles.tell(obstacle)
+    }
+
+    /// Records that the attempt goes on.
+    func endWait() {
+        (obstacle, waitsForAdapter) = (nil, false)
+        reportedObstacles.clear()
+    }
 
     // MARK: Callers
 

@@ -2,8 +2,8 @@
 public enum RadioEvent: Sendable {
     /// The radio can be used: it has started, is on again, or has come back.
     case appeared(radio: String)
-    /// The radio is off, is gone, or its stack restarts: its links have ended. Also told when it stays so for another
-    /// reason than before, which ``RadioStatus/obstacle`` has.
+    /// The radio is off, is gone, or its stack restarts: its links have ended. Also told when it stays so for a
+    /// further reason, once for each, which ``RadioStatus/obstacle`` has.
     case gone(radio: String, AdapterState)
     /// The radio's scan receives nothing, and why. The radio tries again by itself.
     case scanFailed(radio: String, BLEError)

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Waiting
 
-/// Radios that hear nothing, and what is told of all.
+/// How radios are started, tried again when they are missing, and restarted when they hear nothing; and what is told.
 extension RadiosBackend {
     // MARK: What is told
 
@@ -53,15 +53,13 @@ extension RadiosBackend {
         }
         let former = members[radio].scanObstacle
         members[radio].scanObstacle = obstacle
-        if obstacle?.code != former?.code {
-            if let obstacle {
-                // It tries again by itself.
-                endWatch(of: radio)
-                observers.yield(.scanFailed(radio: name, obstacle))
-            } else if let filter = members[radio].filter {
-                scanBegan(on: radio, filter)
-                observers.yield(.healed(radio: name))
-            }
+        if let obstacle {
+            // It tries again by itself.
+            if former == nil { endWatch(of: radio) }
+            if members[radio].toldScanObstacles.tell(obstacle) { observers.yield(.scanFailed(radio: name, obstacle)) }
+        } else if members[radio].toldScanObstacles.clear(), let filter = members[radio].filter {
+            scanBegan(on: radio, filter)
+            observers.yield(.healed(radio: name))
         }
         report(.radioChanged)
     }
@@ -80,7 +78,7 @@ extension RadiosBackend {
         }
         defer { limit.cancel() }
         for radio in members.indices {
-            members[radio].failure = nil
+            members[radio].recovered()
             // Several steps: `recovery` keeps other tasks away until the radio has started.
             members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self] in
                 await self?.startFirst(radio)
@@ -105,7 +103,7 @@ extension RadiosBackend {
         guard started == nil else { return checkStarts() }
         // The central has not waited for it.
         guard !Task.isCancelled else { return }
-        if members[radio].state != nil { isStarted(radio) }
+        if members[radio].state != nil { isStarted(radio) } else { report(.radioChanged) }
         if members[radio].startFailure?.code != .unauthorized { recover(radio, isLate: members[radio].state == nil) }
     }
 
@@ -129,6 +127,69 @@ extension RadiosBackend {
         endWaits()
     }
 
+    // MARK: Recovery
+
+    static let pauses = Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(30))
+
+    /// Starts a radio that has not started, and its scan if the central scans, until both have succeeded.
+    ///
+    /// - Parameter isLate: whether to pause before.
+    func recover(_ radio: Int, isLate: Bool = false) {
+        guard members[radio].recovery == nil, needsRecovery(radio) else { return }
+        members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
+            var pauses = Self.pauses.pauses
+            if isLate {
+                guard await pauses.wait(clock, isLongest: self?.isUnsupported(radio) == true) else { return }
+            }
+            while let self, await !recoverOnce(radio) {
+                guard await pauses.wait(clock, isLongest: isUnsupported(radio)) else { return }
+            }
+        }
+    }
+
+    private func needsRecovery(_ radio: Int) -> Bool {
+        guard !isShutDown else { return false }
+        let member = members[radio]
+        return member.state == nil || member.isOn && member.filter != wanted
+    }
+
+    /// Whether the device at a radio's place has answered that it is no radio. Its firmware may be replaced one day.
+    private func isUnsupported(_ radio: Int) -> Bool { members[radio].startFailure?.code == .notSupported }
+
+    /// Returns whether there is nothing left to do.
+    private func recoverOnce(_ radio: Int) async -> Bool {
+        do throws(BLEError) {
+            if members[radio].state == nil {
+                try await start(radio)
+                isStarted(radio)
+            }
+            while members[radio].isOn, members[radio].filter != wanted, !isShutDown {
+                if let wanted {
+                    try await startDiscovery(wanted, on: radio)
+                } else {
+                    try await stopDiscovery(on: radio)
+                }
+            }
+        } catch {
+            logger.debug("radio failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
+            if members[radio].state == nil {
+                setFailure(error, of: radio)
+                report(.radioChanged)
+            }
+            let isFinal = error.code == .unauthorized || error.code == .notSupported && !isUnsupported(radio)
+            if !isFinal, needsRecovery(radio) { return false }
+            members[radio].recovery = nil
+            // It was the last one that could have gone on with the scan.
+            if wanted != nil, !members.contains(where: \.mayScan), members.contains(where: \.isOn) {
+                wanted = nil
+                report(.scanEnded(error))
+            }
+            return true
+        }
+        members[radio].recovery = nil
+        return true
+    }
+
     // MARK: The watchdog
 
     /// Records that a radio scans. A radio is watched while it scans for everything: of particular services, it may
@@ -148,6 +209,7 @@ extension RadiosBackend {
         members[radio].filter = nil
         if let reason { members[radio].scanEnds = (members[radio].scanEnds.count + 1, reason) }
         members[radio].scanObstacle = nil
+        members[radio].toldScanObstacles.clear()
         endWatch(of: radio)
     }
 

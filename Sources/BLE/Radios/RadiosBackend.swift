@@ -23,6 +23,7 @@ package actor RadiosBackend: CentralBackend {
         /// What it has said last of its slots and its scan.
         var slots: Int?
         var scanObstacle: BLEError?
+        var toldScanObstacles = ToldReasons()
         /// Whether it is being powered off and on.
         fileprivate(set) var isRestarting = false
         /// Whether its restart pauses before it is powered on again.
@@ -32,7 +33,28 @@ package actor RadiosBackend: CentralBackend {
         /// How often its scan has ended by itself, and why it last did.
         var scanEnds: (count: Int, reason: BLEError?) = (0, nil)
         /// Why it has not started, or why its stack was lost. Nil while neither is known, and when it is there.
-        var failure: BLEError?
+        private(set) var failure: BLEError?
+        private var toldFailures = ToldReasons()
+        /// When it was on last, as a number that is higher for each radio that is lost. 0 if it never was.
+        fileprivate(set) var loss = 0
+
+        fileprivate init(name: String, backend: any CentralBackend) { (self.name, self.backend) = (name, backend) }
+
+        /// Records why it cannot be used. Returns whether that is told: not if it is the same as before.
+        mutating func fail(_ error: BLEError) -> Bool {
+            let isRepeated = BLEError.haveSameReason(failure, error)
+            failure = error
+            return !isRepeated && toldFailures.tell(error)
+        }
+
+        /// Records why it cannot be used, which is not told: it may be told later, after another reason.
+        mutating func failUntold(_ error: BLEError) { failure = error }
+
+        /// Records that it is there.
+        mutating func recovered() {
+            failure = nil
+            toldFailures.clear()
+        }
 
         var isOn: Bool { state == .poweredOn }
         /// Whether there is a scan to stop, or one that begins.
@@ -193,7 +215,8 @@ package actor RadiosBackend: CentralBackend {
             CentralContext(
                 handleEvent: handle, logger: context.logger, clock: context.clock, pairing: context.pairing))
         guard !isShutDown else { return await members[radio].backend.shutDown() }
-        (members[radio].state, members[radio].failure) = (adapterState(of: radio), nil)
+        members[radio].state = adapterState(of: radio)
+        members[radio].recovered()
         members[radio].slots = freeSlots(of: radio)
     }
 
@@ -235,10 +258,13 @@ package actor RadiosBackend: CentralBackend {
         return [.poweredOn, .resetting, .poweredOff].first(where: states.contains) ?? .unavailable
     }
 
-    /// Why no radio can be used: the reason of the one whose state is that of all. Nil if one is on.
+    /// Why no radio can be used: the reason of the one that was lost last, of those whose state is that of all. Nil if
+    /// one is on.
     var obstacle: BLEError? {
         guard !members.contains(where: \.isOn) else { return nil }
-        guard let member = members.first(where: { $0.state == state }) ?? members.first else { return nil }
+        let state = self.state
+        let last = members.filter { $0.state == state }.max { $0.loss < $1.loss }
+        guard let member = last ?? members.first else { return nil }
         // A failure names what has failed.
         guard members.count > 1, member.failure == nil, var obstacle = member.obstacle else { return member.obstacle }
         obstacle.message = "radio \(member.name): \(obstacle.message)"
@@ -248,11 +274,10 @@ package actor RadiosBackend: CentralBackend {
     /// Why no radio's stack has returned.
     package func stackObstacle() -> BLEError? { state == .resetting ? obstacle : nil }
 
-    /// Records why a radio cannot be used, and tells it if that is another reason than before.
+    /// Records why a radio cannot be used, and tells it if it was not told since the radio was there.
     func setFailure(_ error: BLEError, of radio: Int) {
-        let former = members[radio].failure
-        members[radio].failure = error
-        guard started == nil, !BLEError.haveSameReason(error, former) else { return }
+        guard started == nil else { return members[radio].failUntold(error) }
+        guard members[radio].fail(error) else { return }
         observers.yield(.gone(radio: names[radio], members[radio].state ?? .unavailable))
     }
 
@@ -270,8 +295,9 @@ package actor RadiosBackend: CentralBackend {
         let isStillMissing = state == .unavailable && [nil, .unavailable].contains(members[radio].state)
         members[radio].state = state
         if state != .resetting { isLost = false }
-        if state != .resetting, !isStillMissing { members[radio].failure = nil }
+        if state != .resetting, !isStillMissing { members[radio].recovered() }
         if wasOn, state != .poweredOn {
+            members[radio].loss = nextAttempt()
             scanEnded(on: radio, BLEError(.poweredOff, "the radio is off, or gone"))
             observers.yield(.gone(radio: names[radio], state))
             // Their links end with an event of their own.
@@ -327,8 +353,15 @@ package actor RadiosBackend: CentralBackend {
 
     /// Handles the loss of a radio's stack, which may be that of the others, too.
     private func lose(_ radio: Int, _ error: BLEError) {
-        if members[radio].isOn { observers.yield(.gone(radio: names[radio], .resetting)) }
-        (members[radio].state, members[radio].failure) = (.resetting, error)
+        if members[radio].isOn {
+            members[radio].loss = nextAttempt()
+            // The reason is that of the status.
+            _ = members[radio].fail(error)
+            observers.yield(.gone(radio: names[radio], .resetting))
+        } else {
+            members[radio].failUntold(error)
+        }
+        members[radio].state = .resetting
         scanEnded(on: radio, error)
         let ended = choice.didLose(radio)
         guard !isLost else { return }
@@ -341,68 +374,5 @@ package actor RadiosBackend: CentralBackend {
         isLost = true
         wanted = nil
         report(.stackLost(error))
-    }
-
-    // MARK: Recovery
-
-    static let pauses = Backoff(initial: .milliseconds(500), factor: 2, maximum: .seconds(30))
-
-    /// Starts a radio that has not started, and its scan if the central scans, until both have succeeded.
-    ///
-    /// - Parameter isLate: whether to pause before.
-    func recover(_ radio: Int, isLate: Bool = false) {
-        guard members[radio].recovery == nil, needsRecovery(radio) else { return }
-        members[radio].recovery = Task(executorPreference: taskExecutor) { [weak self, clock = configuredClock] in
-            var pauses = Self.pauses.pauses
-            if isLate {
-                guard await pauses.wait(clock, isLongest: self?.isUnsupported(radio) == true) else { return }
-            }
-            while let self, await !recoverOnce(radio) {
-                guard await pauses.wait(clock, isLongest: isUnsupported(radio)) else { return }
-            }
-        }
-    }
-
-    private func needsRecovery(_ radio: Int) -> Bool {
-        guard !isShutDown else { return false }
-        let member = members[radio]
-        return member.state == nil || member.isOn && member.filter != wanted
-    }
-
-    /// Whether the device at a radio's place has answered that it is no radio. Its firmware may be replaced one day.
-    private func isUnsupported(_ radio: Int) -> Bool { members[radio].startFailure?.code == .notSupported }
-
-    /// Returns whether there is nothing left to do.
-    private func recoverOnce(_ radio: Int) async -> Bool {
-        do throws(BLEError) {
-            if members[radio].state == nil {
-                try await start(radio)
-                isStarted(radio)
-            }
-            while members[radio].isOn, members[radio].filter != wanted, !isShutDown {
-                if let wanted {
-                    try await startDiscovery(wanted, on: radio)
-                } else {
-                    try await stopDiscovery(on: radio)
-                }
-            }
-        } catch {
-            logger.debug("radio failed", metadata: ["radio": "\(names[radio])", "error": "\(error)"])
-            if members[radio].state == nil {
-                setFailure(error, of: radio)
-                report(.radioChanged)
-            }
-            let isFinal = error.code == .unauthorized || error.code == .notSupported && !isUnsupported(radio)
-            if !isFinal, needsRecovery(radio) { return false }
-            members[radio].recovery = nil
-            // It was the last one that could have gone on with the scan.
-            if wanted != nil, !members.contains(where: \.mayScan), members.contains(where: \.isOn) {
-                wanted = nil
-                report(.scanEnded(error))
-            }
-            return true
-        }
-        members[radio].recovery = nil
-        return true
     }
 }

@@ -14,8 +14,8 @@ struct Scanning {
         let waits: Bool
         private let tracker: Mutex<DiscoveryTracker>
         private let sink: Sink
-        /// The obstacle that the scan has reported. Nil while the backend scans.
-        private let reported = Mutex<BLEError.Code?>(nil)
+        /// The obstacles that the scan has reported since the backend last scanned.
+        private let reported = Mutex(ToldReasons())
         private let staleness: Task<Void, Never>?
         /// Delivered when the backend runs a scan for this one.
         let started = Outcome<Void>()
@@ -78,10 +78,12 @@ struct Scanning {
 
         /// Reports that nothing can be found at present, unless that was reported before. A waiting scan counts as
         /// started.
-        func wait(for obstacle: BLEError) {
+        ///
+        /// - Parameter hasChanged: whether former reasons but the last one are reported again.
+        func wait(for obstacle: BLEError, hasChanged: Bool = false) {
             let isNew = reported.withLock { reported in
-                defer { reported = obstacle.code }
-                return reported != obstacle.code
+                if hasChanged { reported.change() }
+                return reported.tell(obstacle)
             }
             if isNew {
                 tracker.withLock { $0.interrupt() }
@@ -92,10 +94,7 @@ struct Scanning {
 
         /// Records that the backend scans. Returns whether the scan has waited for it.
         fileprivate func resume() -> Bool {
-            reported.withLock { reported in
-                defer { reported = nil }
-                return reported != nil
-            }
+            reported.withLock { $0.clear() }
         }
 
         fileprivate func hasStarted() { started.deliver(.success(())) }
@@ -350,7 +349,7 @@ struct Scanning {
         mayBeScanning = false
         interruptions += 1
         if error.code != .bluetoothLost { refuse(error) }
-        for scan in receivers.scans.values { scan.wait(for: error) }
+        for scan in receivers.scans.values { scan.wait(for: error, hasChanged: true) }
     }
 
     /// Scans that wait for the adapter report why they still do.

@@ -141,7 +141,7 @@ struct CommonOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - waits: whether to wait until Bluetooth is available.
-    ///   - onWait: told why it is waited for, when the reason changes.
+    ///   - onWait: told why it is waited for, once for each reason.
     func makeCentral(
         pairing: PairingBehavior = .justWorks, waits: Bool = false, policy: ConnectionPolicy = .manual,
         recorder: Recorder? = nil, onWait: @escaping @Sendable (BLEError) -> Void = { _ in }

@@ -14,7 +14,8 @@ struct ProxyHold: Equatable {
 /// the shares of the others leave. A client that is alone leaves one slot for the next. No link is ended for the sake
 /// of another client.
 struct LinkSlots {
-    /// The number of the Matter server among the clients, whose numbers begin at 1. It has asked while it has links.
+    /// The number of the Matter server among the clients, whose numbers begin at 1. It has asked while it has links, or
+    /// waits for one.
     static let matter = 0
 
     private let limit: Int
@@ -26,6 +27,8 @@ struct LinkSlots {
     private var lastLink = 0
     /// The numbers of the links that are ending, as far as that was told.
     private var ending: Set<Int> = []
+    /// The number of links that the Matter server waits for.
+    private var matterWaits = 0
 
     /// - Parameter limit: the maximum number of links.
     init(limit: Int, isShared: Bool) { (self.limit, self.isShared) = (max(0, limit), isShared) }
@@ -50,6 +53,17 @@ struct LinkSlots {
 
     /// Records that a client wants links.
     mutating func ask(_ client: Int) { counts[client] = counts[client] ?? 0 }
+
+    /// Records that the Matter server waits for a peripheral whose link is ending, until ``endMatterWait()``.
+    mutating func beginMatterWait() {
+        matterWaits += 1
+        ask(Self.matter)
+    }
+
+    mutating func endMatterWait() {
+        matterWaits -= 1
+        forgetIdleMatter()
+    }
 
     /// Gives a peripheral to a client. Returns nil if a client holds it already, or if this one may have no further
     /// link.
@@ -88,7 +102,9 @@ struct LinkSlots {
         return holds.filter { $0.value.client == client }.map(\.key)
     }
 
-    private mutating func forgetIdleMatter() { if counts[Self.matter] == 0 { counts[Self.matter] = nil } }
+    private mutating func forgetIdleMatter() {
+        if matterWaits == 0, counts[Self.matter] == 0 { counts[Self.matter] = nil }
+    }
 
     /// What a client is told: the limit is that of this client, as things stand.
     func slots(of client: Int) -> ProxySlots {

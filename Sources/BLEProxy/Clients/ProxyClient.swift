@@ -43,8 +43,9 @@ final class ProxyClient {
     var connectedReport: Task<Void, Never>?
     /// Whether it has subscribed to advertisements since the last report began.
     var isReportDue = false
-    /// The peripherals that it gets when the link of a client that has left has ended.
-    var awaited: Set<UInt64> = []
+    /// The links that it did not get, and what tells of them next.
+    var missed: [MissedLink: Refusals<Peripheral.ID>] = [:]
+    var missedTimers: [MissedLink: Expiry] = [:]
     /// What is under way, by number.
     var requests: [Int: ProxyRequest] = [:]
     /// What passes on the notifications of each attribute.
@@ -110,6 +111,7 @@ final class ProxyClient {
 
     func end() {
         timer?.expiry.cancel()
+        for timer in missedTimers.values { timer.cancel() }
         advertisementTimer?.cancel()
         connectedReport?.cancel()
         for request in requests.values { request.task.cancel() }

@@ -88,15 +88,39 @@ extension MatterProxy {
                 await Task { try? await peripheral.disconnect() }.value
             }
             if link.wasUp { observers.yield(.linkDisconnected(device)) }
+        } else if Task.isCancelled {
+            error = .cancelled
         } else {
             error = BLEError(.busy, "there is no free link, or another client of the radio has this peripheral")
-            observers.yield(.linkRefused(device))
+            refuseLink(device)
         }
         if let hold = link.hold { await clients?.releaseLink(device, hold) }
         link.deadline?.cancel()
         links[number] = nil
         guard connection == self.number else { return }
         send(session?.linkEnded(number, error, reason: link.endReason) ?? [])
+    }
+
+    /// Tells that the server may not have a link, at most once in a second.
+    func refuseLink(_ device: Peripheral.ID) { tell(refusals.record(device)) }
+
+    private func tell(_ told: Refusals<Peripheral.ID>.Told?) {
+        guard let told else { return }
+        observers.yield(.linkRefused(told.last, count: told.count))
+        lastRefusalTimer += 1
+        let number = lastRefusalTimer
+        refusalTimer = call(after: Refusals<Peripheral.ID>.pause) { proxy in
+            guard proxy.lastRefusalTimer == number else { return }
+            proxy.tell(proxy.refusals.next())
+        }
+    }
+
+    /// Tells of the links that were refused and not told, after which none follow for a while.
+    func endRefusals() {
+        refusalTimer?.cancel()
+        lastRefusalTimer += 1
+        if let told = refusals.next() { observers.yield(.linkRefused(told.last, count: told.count)) }
+        refusals = Refusals()
     }
 
     /// How long the system may take to report the MTU, which is the smallest one otherwise.

@@ -32,8 +32,8 @@ public actor MatterProxy {
     private let connector: @Sendable (EventLoop) async throws(LoopError) -> FileDescriptor
     private var isRunning = false
     var observers = Observers<MatterProxyEvent>()
-    /// Why the server is not reached, as it was told last.
-    private var toldReason: String?
+    /// Why there is no connection, as it was told.
+    private var told = ToldReasons()
 
     // The connection.
     private var socket: StreamSocket?
@@ -53,13 +53,18 @@ public actor MatterProxy {
     /// What scans for the server. It ends when the scan has.
     var scan: Task<Void, Never>?
     var links: [UInt16: MatterLink] = [:]
+    /// The links that the server may not have, and what tells of them next.
+    var refusals = Refusals<Peripheral.ID>()
+    var refusalTimer: Expiry?
+    /// Tells apart the timers: one that is over may have fired.
+    var lastRefusalTimer = 0
 
     /// - Parameters:
     ///   - central: the central whose radio is offered. The proxy does not shut it down.
     ///   - server: where the server accepts proxies.
     ///   - connectionLimit: the maximum number of links at the same time.
     ///   - clients: the server of other clients of the same central. The links are then shared: a peripheral belongs to
-    ///     one of them, and the Matter server counts as a client while it has links.
+    ///     one of them, and the Matter server counts as a client while it has links, or waits for one.
     public init(
         _ central: Central, server: MatterServerAddress, connectionLimit: Int = 5, beside clients: ProxyServer? = nil,
         logger: Logger? = nil
@@ -103,9 +108,10 @@ public actor MatterProxy {
 
     /// Serves the Matter server until the task is cancelled, and ends its links then.
     ///
-    /// A server that is away is dialed again after 0.5 s, 1 s, 2 s, … up to 30 s. Throws `notSupported` if the server
-    /// speaks another version of the protocol, and `failed` if the proxy runs already. Beside other clients, a server
-    /// of another version is told as lost instead, and dialed again every 30 s.
+    /// A server that is away, does not greet or refuses this proxy is dialed again after 0.5 s, 1 s, 2 s, … up to 30 s.
+    /// Throws `notSupported` if the server speaks another version of the protocol, and `failed` if the proxy runs
+    /// already. Beside other clients, a server of another version is told with
+    /// ``MatterProxyEvent/serverNotReached(reason:retryAfter:)`` instead, and dialed again every 30 s.
     public func run() async throws(BLEError) {
         guard !isRunning else { throw BLEError(.failed, "the proxy runs already", isRetryable: false) }
         isRunning = true
@@ -148,9 +154,8 @@ public actor MatterProxy {
         logger.debug("no connection to the Matter server", metadata: ["error": "\(error.message)"])
         if greeted != nil {
             observers.yield(.serverLost(reason: error.message, retryAfter: pause))
-        } else if toldReason != error.message {
+        } else if told.tell(error) {
             observers.yield(.serverNotReached(reason: error.message, retryAfter: pause))
-            toldReason = error.message
         }
     }
 
@@ -231,6 +236,7 @@ public actor MatterProxy {
         await scan?.value
         scan = nil
         while let link = links.values.first { await link.task?.value }
+        endRefusals()
     }
 
     private func receive(_ bytes: ArraySlice<UInt8>, _ number: Int) {
@@ -264,7 +270,7 @@ public actor MatterProxy {
             case .greeted:
                 timer?.cancel()
                 greeted = age()
-                toldReason = nil
+                told.clear()
                 observers.yield(.serverConnected)
                 greeting?.deliver(.success(()))
                 watch()
@@ -275,7 +281,7 @@ public actor MatterProxy {
                 links[link]?.endReason = reason
                 if let link = links[link] { cancel(link) }
             case .perform(let operation, let number, let link): perform(operation, number, link)
-            case .linkRefused(let device): observers.yield(.linkRefused(device))
+            case .linkRefused(let device): refuseLink(device)
             case .ignored(let opcode):
                 logger.debug("ignored a message of a Matter server", metadata: ["opcode": "\(opcode)"])
             case .fail(let failure): lose(BLEError(failure))

@@ -4,7 +4,8 @@ public import BLE
 public enum MatterProxyEvent: Hashable, Sendable {
     /// The server is reached, and has greeted.
     case serverConnected
-    /// The server is not reached, or does not greet. It is dialed again after a pause.
+    /// There is no connection to the server: it is not reached, does not greet, or refuses this proxy. It is dialed
+    /// again after a pause.
     ///
     /// Told once for attempts that fail for the same reason: `retryAfter` is the pause after the first of them. Further
     /// pauses grow to 30 s.
@@ -17,5 +18,8 @@ public enum MatterProxyEvent: Hashable, Sendable {
     /// A link that was up has ended.
     case linkDisconnected(Peripheral.ID)
     /// The server may have no further link, or a client of the same radio has this peripheral.
-    case linkRefused(Peripheral.ID)
+    ///
+    /// Reported at most once in a second, and what is left at the end of the connection: `count` is the number since
+    /// the last time, and the device that of the last one.
+    case linkRefused(Peripheral.ID, count: Int)
 }

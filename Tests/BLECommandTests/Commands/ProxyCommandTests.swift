@@ -214,6 +214,16 @@
             #expect(result.output.contains("\"keyMade\"") == servesOthers)
         }
 
+        @Test func `a Matter server that a proxy is not connected to is told with the reason`() async throws {
+            let arguments = ["proxy", "--matter", "ws://127.0.0.1:1", "--backend", "simulated"]
+            let result = try await Tool(arguments).run { program in
+                try await program.output.until("\n", after: "not connected")
+                program.send(.interrupt)
+            }
+            let line = "not connected to the Matter server ws://127.0.0.1:1/ble: Connection refused; trying again"
+            #expect(result.output.contains(line), "\(result.output)")
+        }
+
         @Test func `without bluetoothd, a proxy tells once that it waits and why, and goes on`() async throws {
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let world = try await BlueZWorld(isAsInstalled: true)

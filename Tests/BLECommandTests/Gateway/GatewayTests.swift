@@ -28,11 +28,11 @@ struct GatewayTests {
 
     /// Runs a gateway while the body runs, and ends it.
     private func withGateway(
-        _ devices: [ListedDevice], note: @escaping @Sendable (String) -> Void = { _ in },
+        _ devices: [ListedDevice], central: Central? = nil, note: @escaping @Sendable (String) -> Void = { _ in },
         _ body: () async throws -> Void
     ) async throws {
         let gateway = Gateway(configuration(devices), broker: broker, clock: world.clock, note: note)
-        let central = world.central
+        let central = central ?? world.central
         let run = Task(executorPreference: world.radio.taskExecutor) { try await gateway.run { central } }
         await until { broker.filters.count == 3 }
         broker.send(.connected)
@@ -79,6 +79,20 @@ struct GatewayTests {
             _ = await world.radio.add(try Self.thermometer(1))
             await world.clock.run(for: .seconds(60))
             #expect(broker.retained.keys.count { $0.hasSuffix("/availability") } == 1)
+        }
+    }
+
+    @Test func `a radio that is missing is noted with the reason, and when it can be used`() async throws {
+        let radios = ["hci0", "hci7"].map { Radio.simulated(world.radio, adapter: $0) }
+        let central = try await Central(radios: radios, configuration: .quiet(clock: world.clock))
+        let notes = SharedValue<[String]>([])
+        let device = ListedDevice(key: "freezer", match: .address(Self.address))
+        try await withGateway([device], central: central, note: { note in notes.change { $0.append(note) } }) {
+            try await notes.until { $0.contains("radio hci7: there is no adapter hci7") }
+            await world.radio.addAdapter("hci7")
+            await world.clock.run(for: .seconds(60))
+            try await notes.until { $0.contains("radio hci7: it can be used") }
+            #expect(notes.value.count { $0.hasPrefix("radio ") } == 2)
         }
     }
 

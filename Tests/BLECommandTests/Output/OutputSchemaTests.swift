@@ -181,6 +181,29 @@ struct OutputSchemaTests {
             try check(result.errors, ["note"])
         }
 
+        @Test func `a link that a client of a proxy gives up is, too`() async throws {
+            let world = try await BlueZWorld()
+            let deaf = await world.radio.add(.battery(name: "Deaf"))
+            await deaf.setAcceptsLinks(false)
+            let tool = Tool(["proxy", "--bus", world.bus.address, "--json", "--no-encryption", "--port", "0"])
+            let result = try await tool.run { program in
+                try await program.output.until("\n", after: "\"listening\"")
+                let port = UInt16(program.output.text.firstMatch(of: /"port":(\d+)/)?.1 ?? "") ?? 0
+                let central = try await Central(
+                    backend: .esphome("127.0.0.1", port: port, key: nil), configuration: .quiet())
+                let found = try await central.first(matching: .name("Deaf"), timeout: HangLimit.step).peripheral
+                // The first request may not have left before its time is up.
+                while !program.output.text.contains("\"linkFailed\"") {
+                    await #expect(throws: BLEError.self) { try await found.connect(timeout: .milliseconds(500)) }
+                }
+                await central.shutDown()
+                program.send(.interrupt)
+            }
+            try check(result.output, ["proxy", "proxyClient", "proxyLink"])
+            #expect(try !result.objects.contains { $0["event"] as? String == "disconnected" })
+            await world.daemon.kill()
+        }
+
         @Test(.enabled(if: OtherPrograms.has("websockets")))
         func `the events of a proxy for a Matter server are, too`() async throws {
             let world = try await BlueZWorld(isAsInstalled: true)

@@ -19,10 +19,12 @@ struct ShellCommandTests {
         strap = await world.radio.add(.heartRateStrap(beatsPerMinute: 72))
     }
 
-    private func shell(_ body: (RunningProgram) async throws -> Void) async throws -> Int32 {
+    private func shell(
+        _ options: String = "", _ body: (RunningProgram) async throws -> Void
+    ) async throws -> Int32 {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let terminal = TestProgram.onTerminal(
-            "exec '\(Tool.path)' shell \(strap.id) --bus '\(world.bus.address)'",
+            "exec '\(Tool.path)' shell \(strap.id) --bus '\(world.bus.address)' \(options)",
             environment: ["XDG_STATE_HOME": folder])
         return try await terminal.run(body).status
     }
@@ -48,6 +50,15 @@ struct ShellCommandTests {
         #expect(status == 0)
         #expect(await world.daemon.calls["Connect"] == 1)
         #expect(await !strap.isConnected)
+    }
+
+    @Test func `a radio that is missing is noted with the reason`() async throws {
+        let status = try await shell("--radio hci0 --radio hci7") { program in
+            try await program.output.until("radio hci7: there is no adapter hci7")
+            try await program.output.until("Strap> ")
+            try await program.write("exit\n")
+        }
+        #expect(status == 0)
     }
 
     @Test func `Ctrl-C ends a shell that has not started yet`() async throws {

@@ -207,6 +207,23 @@ struct MatterProxyHealingTests {
         #expect(server.state.value.closes == [1000])
     }
 
+    @Test func `a timer of an earlier connection that has fired tells nothing of the refusals of the next one`()
+        async throws
+    {
+        let world = try await MatterWorld()
+        var events = world.events.makeAsyncIterator()
+        _ = try await world.server()
+        #expect(try await events.next() == .serverConnected)
+        let device = world.devices[0].address
+        await world.proxy.refuseAround(device, world.clock)
+        for _ in 0..<2 { #expect(try await events.next() == .linkRefused(device, count: 1)) }
+        // In a later turn than what the timer does.
+        await world.proxy.refuseLink(device)
+        world.clock.advance(by: .seconds(1))
+        #expect(try await events.next() == .linkRefused(device, count: 2))
+        try await world.end()
+    }
+
     @Test func `a server that does not read loses its connection`() async throws {
         let world = try await MatterWorld()
         var events = world.events.makeAsyncIterator()
@@ -220,5 +237,15 @@ struct MatterProxyHealingTests {
         let reason = "it does not read what it is sent"
         #expect(try await events.next() == .serverLost(reason: reason, retryAfter: .milliseconds(500)))
         try await world.end()
+    }
+}
+
+extension MatterProxy {
+    /// Refuses a link of one connection and two of the next one, while the timer of the first fires.
+    fileprivate func refuseAround(_ device: Peripheral.ID, _ clock: ManualClock) {
+        refuseLink(device)
+        clock.advance(by: .seconds(1))
+        endRefusals()
+        for _ in 0..<2 { refuseLink(device) }
     }
 }

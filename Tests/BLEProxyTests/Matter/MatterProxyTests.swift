@@ -262,10 +262,35 @@ struct MatterProxyTests {
         let (first, second) = (world.devices[0].address, world.devices[1].address)
         #expect(
             told == [
-                .serverConnected, .linkConnected(first), .linkRefused(second), .linkDisconnected(first),
+                .serverConnected, .linkConnected(first), .linkRefused(second, count: 1), .linkDisconnected(first),
                 .linkConnected(second),
             ])
         try await world.end()
+    }
+
+    @Test func `links that the server may not have are told once a second`() async throws {
+        let world = try await MatterWorld(connectionLimit: 0)
+        var events = world.events.makeAsyncIterator()
+        let server = try await world.server()
+        #expect(try await events.next() == .serverConnected)
+        let device = world.devices[0].address
+        _ = try await server.command("start_scan")
+        _ = try await server.found(device)
+        func ask(times: Int) async throws {
+            for _ in 0..<times {
+                let answer = try await server.command("connect", ["address": .string(device.rawValue)])
+                #expect(answer == ["error": "connection_failed"])
+            }
+        }
+        try await ask(times: 10)
+        #expect(try await events.next() == .linkRefused(device, count: 1))
+        world.clock.advance(by: .seconds(1))
+        #expect(try await events.next() == .linkRefused(device, count: 9))
+        try await ask(times: 3)
+        try await world.end()
+        // What was not told yet.
+        #expect(try await events.next() == .linkRefused(device, count: 3))
+        #expect(try await events.next() == .serverLost(reason: "the proxy ends", retryAfter: nil))
     }
 
     @Test func `an attempt to connect ends with its time, and the device is free`() async throws {

@@ -2,6 +2,7 @@ import BLE
 import BLESimulation
 import BLETestSupport
 import BLETesting
+import Logging
 import Testing
 
 /// Radios of a central that hear nothing, or come and go.
@@ -255,6 +256,102 @@ import Testing
         #expect(await central.radios.map(\.state) == [.poweredOn, .unavailable])
         #expect(await central.adapterState == .poweredOn)
         await central.shutDown()
+    }
+
+    @Test func `without a radio, the one that was lost last says why, with its name`() async throws {
+        let (central, radio, _, _) = try await world()
+        for order in [["hci0", "hci1"], ["hci1", "hci0"]] {
+            for name in order {
+                await radio.setPowered(false, adapter: name)
+                await until { await central.radios.first { $0.name == name }?.state == .poweredOff }
+            }
+            #expect(await central.obstacle?.message == "radio \(order[1]): the adapter is switched off")
+            for name in order { await radio.setPowered(true, adapter: name) }
+            await until { await central.radios.allSatisfy { $0.state == .poweredOn } }
+        }
+        await central.shutDown()
+    }
+
+    @Test func `reasons of a radio that alternate are told once each until it is there`() async throws {
+        let (busy, away) = (BLEError(.failed, "it is busy"), BLEError(.bluetoothUnavailable, "it is away"))
+        faults.change { $0.startFailures = [busy, busy, away, busy, away, busy] }
+        let (central, radio, clock, _) = try await world()
+        #expect(await central.radios.last?.obstacle?.message == "it is busy")
+        let told = await record(central)
+        await clock.run(for: .seconds(20))
+        try await told.until { $0.last == "hci1 appeared" }
+        // The first reason is that of the status, and told when it follows another one.
+        #expect(told.value == ["hci1 unavailable", "hci1 unavailable", "hci1 appeared"])
+        #expect(faults.value.starts == 7)
+        await radio.setPowered(false, adapter: "hci1")
+        try await told.until { $0.last == "hci1 poweredOff" }
+        await central.shutDown()
+    }
+
+    @Test func `the loss of a radio that was off is told when it follows another reason`() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        await radio.addAdapter("hci1")
+        let stubborn = StubbornBackend(.simulated(radio, adapter: "hci1"), faults)
+        let central = try await Central(
+            radios: [.simulated(radio, adapter: "hci0"), Radio(name: "hci1", backend: stubborn)],
+            configuration: .quiet(clock: clock))
+        let told = await record(central)
+        await radio.setPowered(false, adapter: "hci1")
+        try await told.until { $0 == ["hci1 poweredOff"] }
+        let (away, busy) = (BLEError(.bluetoothLost, "it is away"), BLEError(.bluetoothLost, "it is busy"))
+        await stubborn.emit(.stackLost(away))
+        for reason in [away, busy, away, busy, away] {
+            faults.change { $0.stackObstacle = reason }
+            await stubborn.emit(.radioChanged)
+            await until { await central.radios.last?.obstacle?.message == reason.message }
+        }
+        faults.change { $0.stackObstacle = BLEError(.bluetoothLost, "it is gone") }
+        await stubborn.emit(.radioChanged)
+        try await told.until { $0.count >= 4 }
+        #expect(told.value == ["hci1 poweredOff", "hci1 resetting", "hci1 resetting", "hci1 resetting"])
+        await until { await central.radios.last?.obstacle?.message == "it is gone" }
+        await central.shutDown()
+    }
+
+    @Test func `a radio that is none at the start is tried again every 30 s`() async throws {
+        faults.change { $0.startFailures = Array(repeating: BLEError(.notSupported, "it is a lamp"), count: 4) }
+        let (central, _, clock, _) = try await world()
+        #expect(await central.radios.map(\.state) == [.poweredOn, .unavailable])
+        await clock.run(for: .seconds(29))
+        #expect(faults.value.starts == 2)
+        for starts in 3...4 {
+            await clock.run(for: .seconds(30))
+            #expect(faults.value.starts == starts)
+            #expect(await central.radios.last?.obstacle?.message == "it is a lamp")
+        }
+        await clock.run(for: .seconds(30))
+        #expect(await central.radios.map(\.state) == [.poweredOn, .poweredOn])
+        await central.shutDown()
+    }
+
+    @Test func `the first failure of a radio that was not waited for is reported`() async throws {
+        let clock = ManualClock()
+        let radio = SimulatedRadio(clock: clock)
+        await radio.addAdapter("hci1")
+        faults.change { ($0.isMute, $0.startFailures) = (true, [BLEError(.failed, "not now")]) }
+        let stubborn = StubbornBackend(.simulated(radio, adapter: "hci1"), faults)
+        let backend = RadiosBackend([
+            (name: "hci0", backend: SimulatedBackend.simulated(radio, adapter: "hci0")),
+            (name: "hci1", backend: stubborn),
+        ])
+        let reports = SharedValue(0)
+        let context = CentralContext(
+            handleEvent: { if case .radioChanged = $0 { reports.change { $0 += 1 } } }, logger: Logger(label: "test"),
+            clock: clock)
+        let starting = Task(executorPreference: radio.taskExecutor) { try await backend.start(context) }
+        await clock.run(for: .seconds(6))
+        try await starting.value
+        let former = reports.value
+        await clock.run(for: .milliseconds(77_771_100))
+        #expect(faults.value.starts == 1)
+        #expect(reports.value == former + 1)
+        await backend.shutDown()
     }
 
     @Test func `radios that go and come are told, and a scan for some services watches none`() async throws {

@@ -10,11 +10,16 @@ actor StubbornBackend: CentralBackend {
         /// The number of scans that end before the call that starts them returns, and that of all calls.
         var endedScans = 0
         var scans = 0
-        /// Whether its start does not return.
+        /// The errors of its next starts, and the number of all starts.
+        var startFailures: [BLEError] = []
+        var starts = 0
+        /// Whether its start does not return for 77,777 s.
         var isMute = false
         /// Whether it cannot be powered on and off, and whether it cannot be asked for adapters.
         var isUnswitched = false
         var isLost = false
+        /// Why its stack does not return.
+        var stackObstacle: BLEError?
     }
 
     let faults: SharedValue<Faults>
@@ -46,11 +51,18 @@ actor StubbornBackend: CentralBackend {
     func start(_ context: CentralContext) async throws(BLEError) {
         self.context = context
         if faults.value.isMute {
-            do { try await clock.sleep(for: .seconds(77_777)) } catch { throw .cancelled }
+            do { try await context.clock.sleep(for: .seconds(77_777)) } catch { throw .cancelled }
         }
+        let failure: BLEError? = faults.change { faults in
+            faults.starts += 1
+            return faults.startFailures.isEmpty ? nil : faults.startFailures.removeFirst()
+        }
+        if let failure { throw failure }
         try await base.start(context)
     }
     func shutDown() async { await base.shutDown() }
+    func stackObstacle() -> BLEError? { faults.value.stackObstacle }
+    func emit(_ event: CentralBackendEvent) { context?.handleEvent(event) }
     func adapterState() -> AdapterState { base.assumeIsolated { $0.adapterState() } }
     func adapters() async throws(BLEError) -> [Adapter] {
         if faults.value.isLost { throw BLEError(.bluetoothLost, "it cannot be asked") }

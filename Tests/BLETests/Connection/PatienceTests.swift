@@ -79,6 +79,40 @@ import Testing
         await bench.backend.release(.connect)
     }
 
+    @Test func `a reason that returns is told to a scan and a link that began since, and is that of the deadline`()
+        async throws
+    {
+        func lost(_ message: String) -> BLEError { BLEError(.bluetoothLost, message) }
+        await bench.backend.emit(.stackLost(lost("away")), .adapterStateChanged(.resetting))
+        await bench.backend.set(obstacle: lost("another key"))
+        await until { await bench.central.obstacle?.message == "another key" }
+        var scan = bench.central.discoveryEvents().makeAsyncIterator()
+        func scanReason() async throws -> String? {
+            if case .waiting(let reason) = try await scan.next() { reason.message } else { nil }
+        }
+        #expect(try await scanReason() == "another key")
+        var events = await strap.connectionEvents().makeAsyncIterator()
+        func linkReason() async throws -> String? {
+            if case .waiting(let reason) = try await events.next() { reason.message } else { nil }
+        }
+        let connecting = Task { [strap] in try await strap.connect(timeout: .seconds(3)) }
+        guard case .connecting = try await events.next() else { Issue.record(); return }
+        #expect(try await linkReason() == "another key")
+        // Those told before are not told again, but are what is waited for.
+        for reason in ["away", "another key", "away", "busy", "away"] {
+            await bench.backend.set(obstacle: lost(reason))
+            await until { await bench.central.obstacle?.message == reason }
+        }
+        for reason in ["away", "busy"] {
+            #expect(try await scanReason() == reason)
+            #expect(try await linkReason() == reason)
+        }
+        await bench.clock.sleepers(1, for: .seconds(3))
+        bench.clock.advance(by: .seconds(3))
+        let error = await expectError(.timedOut) { try await connecting.value }
+        #expect(error?.message.hasSuffix("3.0 seconds: away") == true)
+    }
+
     @Test func `on a maintained link, the deadline of a caller names the last failure`() async throws {
         await bench.backend.script(.connect, .fail(Bench.error(.connectionFailed)), .hold)
         try await bench.maintain(.seconds(1))

@@ -160,6 +160,29 @@ import Waiting
         #expect(scanning.wanted == nil)
     }
 
+    @Test func `a scan that waits on is told each further reason once, also with the same code`() {
+        let told = SharedValue<[String]>([])
+        let sink = Scanning.Sink { event in
+            if case .waiting(let error) = event { told.change { $0.append(error.message) } }
+        } finish: { _ in
+        }
+        var scanning = Scanning()
+        let tracker = DiscoveryTracker(criteria: .any, duplicates: false, staleAfter: nil)
+        scanning.add(Scanning.Scan(tracker, sink), 1)
+        _ = change(&scanning)
+        let (lost, key) = (BLEError(.bluetoothLost, "lost"), BLEError(.bluetoothLost, "another key"))
+        scanning.interrupt(lost)
+        for obstacle in [lost, key, lost, key] { scanning.keepWaiting(for: obstacle) }
+        #expect(told.value == ["lost", "another key"])
+        // It is off, and then lost again: not what alternates, but what happens.
+        scanning.interrupt(BLEError(.poweredOff, "off"))
+        scanning.interrupt(lost)
+        #expect(told.value == ["lost", "another key", "off", "lost"])
+        _ = change(&scanning)
+        scanning.interrupt(lost)
+        #expect(told.value == ["lost", "another key", "off", "lost", "lost"])
+    }
+
     @Test func `each scan gets the reason of its wait once, also one that begins between two interruptions`()
         async throws
     {

@@ -90,6 +90,7 @@ actor ScriptedBackend: CentralBackend {
     private var handle: (@Sendable (CentralBackendEvent) -> Void)?
     private var deliveries: [UInt16: @Sendable ([UInt8]) -> Void] = [:]
     private var state = AdapterState.poweredOn
+    private var obstacle: BLEError?
     private var values: [UInt16: [UInt8]] = [:]
     private var attMTU = 247
     private var channels: [UInt16: @Sendable ([UInt8]) -> Bool] = [:]
@@ -115,6 +116,11 @@ actor ScriptedBackend: CentralBackend {
     func set(attMTU: Int) { self.attMTU = attMTU }
     func set(_ known: [KnownPeripheral]) { self.known = known }
     func set(_ state: AdapterState) { self.state = state }
+    /// Sets why the stack does not return, and reports that.
+    func set(obstacle: BLEError?) {
+        self.obstacle = obstacle
+        handle?(.radioChanged)
+    }
     func set(_ limits: CentralLimits) { allowed.withLock { $0 = limits } }
 
     private let allowed = Mutex(CentralLimits())
@@ -207,6 +213,7 @@ actor ScriptedBackend: CentralBackend {
     func shutDown() async { try? await answer(.shutDown) }
 
     func adapterState() -> AdapterState { state }
+    func stackObstacle() -> BLEError? { obstacle }
 
     func adapters() async throws(BLEError) -> [Adapter] {
         try await answer(.adapters)

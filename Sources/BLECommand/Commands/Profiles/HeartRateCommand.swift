@@ -38,8 +38,10 @@ struct HeartRateCommand: AsyncParsableCommand {
                         if case .gap(let error) = event { try output.gap(error) }
                         continue
                     }
+                    // Before it is shown: who sees it may let the time of the silence pass.
+                    let number = received.add()
                     try output.line(Self.json(measurement), measurement.description)
-                    if received.add() == count { break }
+                    if number == count { break }
                 }
             }
         }

@@ -297,6 +297,10 @@ import BLE
             output.note("Ctrl-C ends")
         }
 
+        private static func missed(_ count: Int, _ what: String, _ id: Peripheral.ID) -> String {
+            count == 1 ? "no link to \(id)" : "\(count) links \(what), the last one to \(id),"
+        }
+
         private static func show(
             _ event: MatterProxyEvent, of server: MatterServerAddress, _ output: Output
         ) throws {
@@ -310,7 +314,7 @@ import BLE
             case .serverNotReached(let reason, let pause):
                 try line(
                     "serverNotReached",
-                    "the Matter server \(server) is not reached: \(reason.harmless); trying again in \(pause)",
+                    "not connected to the Matter server \(server): \(reason.harmless); trying again in \(pause)",
                     ["reason": .string(reason), "retryAfter": .double(seconds(pause))])
             case .serverLost(let reason, let pause):
                 let next = pause.map { "; trying again in \($0)" } ?? ""
@@ -321,10 +325,11 @@ import BLE
                 try line("connected", "connected \(id) for the Matter server", ["id": .string("\(id)")])
             case .linkDisconnected(let id):
                 try line("disconnected", "disconnected \(id) of the Matter server", ["id": .string("\(id)")])
-            case .linkRefused(let id):
+            case .linkRefused(let id, let count):
                 try line(
-                    "linkRefused", "no link to \(id) for the Matter server: no slot is free, or a client has it",
-                    ["id": .string("\(id)")])
+                    "linkRefused",
+                    "\(missed(count, "were refused", id)) for the Matter server: no slot is free, or a client has it",
+                    ["id": .string("\(id)"), "count": .int(count)])
             }
         }
 
@@ -355,10 +360,16 @@ import BLE
                 try line("connected", client, "connected \(id) for \(title(client))", ["id": .string("\(id)")])
             case .linkDisconnected(let id, let client):
                 try line("disconnected", client, "disconnected \(id) of \(title(client))", ["id": .string("\(id)")])
-            case .linkRefused(let id, let client):
+            case .linkFailed(let id, let client, let count):
                 try line(
-                    "linkRefused", client, "no link to \(id) for \(title(client)): no slot is free, or another has it",
-                    ["id": .string("\(id)")])
+                    "linkFailed", client,
+                    "\(missed(count, "failed", id)) for \(title(client)): it could not be made, or was given up",
+                    ["id": .string("\(id)"), "count": .int(count)])
+            case .linkRefused(let id, let client, let count):
+                try line(
+                    "linkRefused", client,
+                    "\(missed(count, "were refused", id)) for \(title(client)): no slot is free, or another has it",
+                    ["id": .string("\(id)"), "count": .int(count)])
             }
         }
     }

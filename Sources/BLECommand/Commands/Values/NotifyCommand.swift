@@ -51,13 +51,15 @@ struct NotifyCommand: AsyncParsableCommand {
                         if case .gap(let error) = event { try output.gap(error) }
                         continue
                     }
+                    // Before it is shown: who sees it may let the time of the silence pass.
+                    let number = received.add()
                     let dropped = values.droppedCount
                     let value = ShownValue(bytes, format, guessing: guesses)
                     let keys: [String: JSON] = ["uuid": .string(uuid.description), "dropped": .int(dropped)]
                     try output.line(
                         .object(value.json.merging(keys) { $1 }),
                         value.text(output) + (dropped > 0 ? "  (\(dropped) dropped)" : ""))
-                    if received.add() == count { break }
+                    if number == count { break }
                 }
             }
         }

@@ -63,6 +63,9 @@ enum Benchmarks {
             guard let place = Place(rawValue: word) else { return false }
             try await BesideBenchmark.run(place, numbers[0], devices: numbers[1])
         case ("known", 1, 1): try await KnownBenchmark.run(numbers[0])
+        case ("count", 1, 0), ("count", 2, 0):
+            guard let kind = CountBenchmark.Kind(rawValue: word) else { return false }
+            try await CountBenchmark.run(kind, arguments.count == 2 ? BluetoothUUID(arguments[1]) : nil)
         case ("peripherals", 1, 1): try await PeripheralsBenchmark.run(numbers[0])
         case ("serve", 3, 2):
             guard let way = ServeBenchmark.Way(rawValue: word) else { return false }

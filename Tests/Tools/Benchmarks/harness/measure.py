@@ -16,9 +16,9 @@ from rows import Mode, Program, Row
 
 # Seconds for a bus or a fake to be ready, and for a program to end.
 START_LIMIT = 10
-RUN_LIMIT = 300
-# The status of a program that does not support its arguments.
-EX_USAGE = 64
+RUN_LIMIT = 900
+# The statuses of a program that does not support its arguments, and of one that lacks something.
+EX_USAGE, EX_UNAVAILABLE = 64, 69
 # A run has kept its schedule if it took at most this much longer.
 SCHEDULE_LIMIT = 1.1
 
@@ -59,7 +59,7 @@ class Places:
                 path = Path(shutil.which(name))
         if path is None or not path.exists():
             return None
-        if name in ("outside.py", "served.py"):
+        if name in ("outside.py", "served.py", "whole.py"):
             options = 2 if arguments[0] == "--until" else 0
             inner = self.resolve(arguments[options:])
             if inner is None:
@@ -133,6 +133,8 @@ def parse(output: str, status: int, line: str) -> Outcome:
     lines = [each for each in output.splitlines() if each.strip()]
     if status == EX_USAGE:
         return Outcome("missing", "the program does not support this (status 64)")
+    if status == EX_UNAVAILABLE:
+        return Outcome("missing", "the program lacks something (status 69)")
     text = lines[-1] if lines else f"no result, status {status}"
     try:
         if line:

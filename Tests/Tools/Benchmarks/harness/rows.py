@@ -147,6 +147,12 @@ def paces(flood: int, paced: int, quick_flood: int, quick_paced: int = 500) -> t
     )
 
 
+# Of the whole machine: thousands of instructions.
+PARTS = tuple(
+    Number(key, "k", index, title=title)
+    for index, (key, title) in enumerate(
+        (("all", "all"), ("program", "program"), ("bus", "bus"), ("bluetoothd", "bluetoothd")))
+)
 HEART_RATE = "0000180d-0000-1000-8000-00805f9b34fb"
 NANOSECONDS = (Number("cpu", "ns"),)
 # What parts of the events do not exceed.
@@ -798,6 +804,58 @@ ROWS = (
         text="""
             The sources of all dependencies are there before: how long they take to fetch is the network's matter. The
             parts that products have in common are built for each of them again here.
+            """,
+        is_quick=False,
+        rounds=1,
+    ),
+    Row(
+        "whole",
+        "An advertisement, with bus and bluetoothd",
+        "The cost of one advertisement for the program, the bus and bluetoothd together: thousands of instructions, "
+        "the kernel's for them too, with 100 devices in range and a total of 1,000 changes per second.",
+        (
+            Program("libdbus", LIBDBUS, "whole.py Benchmarks", line="whole advertisements libdbus"),
+            Program(
+                "bleak", BLEAK, "whole.py Benchmarks", "`BleakScanner` with a detection callback.",
+                line="whole advertisements bleak"),
+            Program(
+                "scope", SCOPE, "whole.py Benchmarks", "`central.discoveryEvents(duplicates: true)`.",
+                line="whole advertisements scope"),
+        ),
+        numbers=PARTS,
+        compare={"bleak": "bleak"},
+        aims=(Aim("scope", 0.7, "bleak"),),
+        text="""
+            This is the distribution's bluetoothd and kernel, in a guest whose processor takes a nanosecond for each
+            instruction, so that its clocks count instructions, however busy the machine is that emulates it
+            (`Scripts/with-bluez -i`). It knows no caches, and no time to wake a processor up. The devices are a
+            virtual controller's, advertise at random times, and change their data with each advertisement. 5,000 are
+            counted, of which bluetoothd may merge one in twenty. Not in the figures are the kernel's handling of the
+            controller's events, and the controller.
+            """,
+        is_quick=False,
+        rounds=1,
+    ),
+    Row(
+        "wholevalues",
+        "A notification, with bus and bluetoothd",
+        "The cost of one notification for the program, the bus and bluetoothd together: thousands of instructions, the "
+        "kernel's for them too.",
+        (
+            Program("libdbus", LIBDBUS, "whole.py Benchmarks", line="whole {kind} libdbus"),
+            Program("bleak", BLEAK, "whole.py Benchmarks", line="whole {kind} bleak"),
+            Program("scope", SCOPE, "whole.py Benchmarks", line="whole {kind} scope"),
+        ),
+        modes=(
+            Mode("notifications", "over the bus", {"kind": "notifications"}),
+            Mode("socket", "through the socket", {"kind": "socket"}),
+        ),
+        numbers=PARTS,
+        compare={"bleak": "bleak"},
+        aims=(Aim("scope", 0.7, "bleak", "notifications"), Aim("scope", 0.7, "bleak", "socket")),
+        text="""
+            As in the section on advertisements. A peripheral on an independent stack notifies 200 values of 20 bytes a
+            second, of which 2,000 are counted. In the socket of AcquireNotify, values pass the bus by.
             """,
         is_quick=False,
         rounds=1,
