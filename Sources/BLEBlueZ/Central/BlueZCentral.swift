@@ -112,13 +112,15 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         stopManagement()
         onStack { $0.waits.lookAtAll() }
         let outcome = Outcome<Bool>()
+        // Whichever is first: nobody may move the central's clock.
         let timer = Expiry(after: Self.leaving, clock: configuredClock) { outcome.deliver(.success(false)) }
+        let loopTimer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(false)) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
                 // however slow bluetoothd is.
                 group.addTask { await self.leaveSession() }
-                if isListening { group.addTask { try? await self.stopDiscovery() } }
+                if isScanning { group.addTask { try? await self.stopDiscovery() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()
@@ -126,6 +128,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         }
         let hasEnded = (try? await outcome.wait()) ?? false
         timer.cancel()
+        loopTimer.cancel()
         work.cancel()
         // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
         if !hasEnded, onStack({ $0.isShared }) { abandonDiscovery() }

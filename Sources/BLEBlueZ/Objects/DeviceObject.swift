@@ -12,9 +12,8 @@ extension ObjectTree {
         var advertisement = Advertisement()
         /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
         var isHeard = false
-        /// Whether the structures are those of the last advertisement from the kernel, and bluetoothd has not reported
-        /// anything since.
-        fileprivate(set) var isReceived = false
+        /// What is known from the kernel.
+        private(set) var reception = Reception.none
         var isConnected = false
         /// The link, if there is one, of whichever program.
         fileprivate(set) var link: LinkIdentity?
@@ -31,6 +30,16 @@ extension ObjectTree {
 
         /// The address that it has now. Empty until it is reported.
         var address: String { identity?.rawValue ?? "" }
+    }
+
+    /// What the kernel has told of a device's advertisements.
+    enum Reception {
+        /// Nothing that is still known.
+        case none
+        /// The last advertisement.
+        case current
+        /// The last advertisement, but bluetoothd has reported something since.
+        case mixed
     }
 
     /// What distinguishes a link from earlier and later ones of the same device.
@@ -101,8 +110,8 @@ extension ObjectTree.DeviceObject {
         guard hasAddress(of: received.sender) else { return nil }
         advertisement.rssi = Int(received.rssi)
         // They are usually the same again.
-        if !isReceived || !advertisement.hasStructures(of: received.data) {
-            isReceived = true
+        if reception != .current || !advertisement.hasStructures(of: received.data) {
+            reception = .current
             advertisement.merge(Advertisement(received: Array(received.data)))
         }
         return (id, advertisement)
@@ -120,23 +129,26 @@ extension ObjectTree.DeviceObject {
     }
 
     /// Whether ``endReception()`` has an effect.
-    var needsEndOfReception: Bool { isReceived || !isHeard && advertisement.rssi != nil }
+    var needsEndOfReception: Bool { reception != .none || !isHeard && advertisement.rssi != nil }
 
-    /// Forgets the signal strength, unless bluetoothd has reported one, whose end it also reports.
+    /// Forgets the structures, without which later advertisements arrive, and the signal strength, unless bluetoothd has
+    /// reported one, whose end it also reports.
     mutating func endReception() {
-        isReceived = false
+        if reception != .none { advertisement.structures = [] }
+        reception = .none
         if !isHeard { advertisement.rssi = nil }
     }
 
     private mutating func updateAdvertisement(_ properties: DeviceProperties) {
-        if properties.isAboutAdvertisement { isReceived = false }
+        if reception == .current, properties.isAboutAdvertisement { reception = .mixed }
         // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
         // the two.
         if let value = properties.name, !isConnected || advertisement.localName == nil {
             advertisement.localName = value
         }
         if let value = properties.rssi {
-            advertisement.rssi = value
+            // The kernel's is newer.
+            if reception == .none { advertisement.rssi = value }
             isHeard = true
         }
         if let value = properties.txPower { advertisement.txPower = value }
@@ -149,7 +161,7 @@ extension ObjectTree.DeviceObject {
         if let value = properties.flags { advertisement.flags = value }
         if let value = properties.structures { advertisement.adopt(value) }
         if properties.lostRSSI {
-            advertisement.rssi = nil
+            if reception == .none { advertisement.rssi = nil }
             isHeard = false
         }
         if properties.lostTxPower { advertisement.txPower = nil }

@@ -46,8 +46,13 @@ struct DeviceTable: Sendable {
 
     /// Changes all devices, in any order.
     mutating func changeAll(_ change: (inout Device) -> Void) {
-        for index in devices.values.indices { change(&devices.values[index].value) }
-        for index in others.values.indices { change(&others.values[index].value) }
+        // Their indices, if they were held, would share the table, which would be copied.
+        var index = devices.startIndex
+        while index != devices.endIndex {
+            change(&devices.values[index].value)
+            devices.formIndex(after: &index)
+        }
+        for path in Array(others.keys) { self.change(path, change) }
     }
 
     mutating func remove(_ path: String) -> Boxed<Device>? {
@@ -146,6 +151,8 @@ struct DevicePath: Hashable {
     }
 
     private var address: UInt64 { number & 0xFFFF_FFFF_FFFF }
+    /// The number of the adapter: 0 for `hci0`.
+    var adapter: UInt16 { UInt16(number >> 48) }
     var id: DeviceID { DeviceID(address: address) }
 
     var text: String {

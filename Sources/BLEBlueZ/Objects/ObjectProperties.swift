@@ -57,8 +57,28 @@ struct DeviceProperties: Equatable {
     /// duplicates are requested.
     var isAdvertisement = false
 
+    /// Which properties of a device's advertisements to read.
+    enum Advertised {
+        case all, none
+        /// The signal strength alone.
+        case strength
+    }
+
+    /// Reads an `a{sv}`, without properties of other types than documented. Returns whether there was one to read.
+    mutating func read(_ body: inout MessageReader, advertised: Advertised) throws(DBusError) -> Bool {
+        var hasAny = false
+        try body.forEachProperty { (name, value) throws(DBusError) in
+            guard advertised == .all || !Self.isAdvertised(name) || name == "RSSI" && advertised == .strength else {
+                return
+            }
+            hasAny = true
+            try? read(name, &value)
+        }
+        return hasAny
+    }
+
     /// Whether a property is set by each advertisement that contains it, or changes with one.
-    static func isAdvertised(_ property: MessageString) -> Bool {
+    private static func isAdvertised(_ property: MessageString) -> Bool {
         switch property {
         case "RSSI", "ManufacturerData", "ServiceData", "TxPower", "AdvertisingFlags", "AdvertisingData": true
         default: false

@@ -115,7 +115,7 @@ struct ObjectTree: Sendable {
     private mutating func changes(_ path: String, _ update: DeviceUpdate) -> [Change] {
         if let former = update.formerIdentity, let device = devices[path] {
             forgetIdentity(path, former.address, adapter: former.adapter)
-            if let address = device.identity?.address { strangers.remove(address) }
+            for id in [device.identity, device.id] { if let address = id?.address { strangers.remove(address) } }
             if let usual = device.identity.flatMap({ DevicePath($0, adapter: device.adapter) }),
                 let path = DevicePath(path), path != usual
             {
@@ -163,7 +163,7 @@ struct ObjectTree: Sendable {
     private mutating func removeDevice(_ path: String) -> [Change] {
         guard let device = devices.remove(path) else { return [] }
         // The kernel still hears it.
-        if device.isReceived { strangers.insert(device) }
+        if device.reception != .none { strangers.insert(device) }
         forgetIdentity(path, device.identity, adapter: device.adapter)
         // bluetoothd may remove a device without having signaled the end of its link.
         let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd?.value)] : []

@@ -8,7 +8,7 @@ extension BlueZCentral {
     /// its monitors, or a part in the kernel's discovery.
     public func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
         let change = try await beginChange()
-        defer { discovery.endChange(change) }
+        defer { endChange(change) }
         guard !isShutDown else { throw .shutDown }
         try requirePower()
         tolerate(filter.tolerance)
@@ -24,6 +24,8 @@ extension BlueZCentral {
             try await changeDiscovery(untimed)
         } catch {
             tolerate(.zero)
+            // The shutdown may have given up the wait for its own turn, and the connection may outlast it.
+            if isShutDown { try? await endScan() }
             // The scan would go on as before, for which the socket is missing.
             if discovery.isLeavingSocket, hadSocket, !isListening, discovery.epoch == epoch {
                 report(.scanEnded(ManagementScanner.hasEnded))
@@ -33,16 +35,22 @@ extension BlueZCentral {
         if isListening { discovery.filter = untimed }
     }
 
-    /// Waits until earlier changes of the scan have ended. Returns the number of this one.
-    private func beginChange() async throws(BLEError) -> Int {
-        let (number, turn) = discovery.addChange()
+    /// Waits until earlier changes of scans over this connection have ended. Returns the number of this one.
+    func beginChange() async throws(BLEError) -> Int {
+        let change = onStack { $0.addScanChange() }
+        discovery.changeCount += 1
         do throws(BLEError) {
-            try await turn.wait()
+            try await change.turn.wait()
         } catch {
-            discovery.endChange(number)
+            endChange(change.number)
             throw error
         }
-        return number
+        return change.number
+    }
+
+    func endChange(_ number: Int) {
+        discovery.changeCount -= 1
+        onStack { $0.endScanChange(number) }
     }
 
     /// What was scanned with before ends when the new scan has begun.
@@ -66,7 +74,6 @@ extension BlueZCentral {
             guard isQuiet else { throw ManagementScanner.hasEnded }
         } else {
             try await setFilter(filter)
-            try await endIfShutDown()
             try checkChange(in: epoch)
             if !discovery.isOn {
                 try await startSession(filter)
@@ -77,27 +84,16 @@ extension BlueZCentral {
                 for path in objects.devices.paths(where: \.isHeard) { heard(path) }
             }
         }
-        try await endIfShutDown()
         try checkChange(in: epoch)
     }
 
     /// Throws the reason if a change that has begun in an epoch cannot be carried out any more.
-    private func checkChange(in epoch: Int) throws(BLEError) {
+    func checkChange(in epoch: Int) throws(BLEError) {
         guard !isShutDown else { throw .shutDown }
         guard discovery.epoch == epoch else { throw Self.disappeared }
     }
 
-    private static let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
-
-    /// Ends the scan and throws `shutDown` if the central was shut down during a change. The shutdown may have given up
-    /// the wait for its own turn, and the connection may outlast it.
-    private func endIfShutDown() async throws(BLEError) {
-        guard isShutDown else { return }
-        stopManagement()
-        await passive.stop()
-        try? await stopSession()
-        throw .shutDown
-    }
+    static let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
 
     /// Handles the end of the socket from which advertisements are received.
     func managementEnded(_ error: BLEError) {
@@ -118,55 +114,15 @@ extension BlueZCentral {
         report(.advertisementReceived(id, advertisement))
     }
 
-    // MARK: Objects
-
-    /// How long bluetoothd may take to receive a peripheral that the kernel has heard.
-    private static let objectLimit = Duration.seconds(5)
-
-    /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session of its own, which
-    /// ends with the next advertisement of the peripheral. Does nothing for any other peripheral.
-    ///
-    /// Throws `peripheralNotFound` if bluetoothd does not receive it within 5 s.
-    func makeObject(of peripheral: Peripheral.ID) async throws(BLEError) {
-        func isNeeded() -> Bool {
-            management != nil && !discovery.isOn && knownPath(of: peripheral) == nil
-                && onStack { $0.tree.isStranger(peripheral) }
-        }
-        guard isNeeded() else { return }
-        let change = try await beginChange()
-        defer { discovery.endChange(change) }
-        guard isNeeded(), !isShutDown else { return }
-        try requirePower()
-        let (epoch, filter) = (discovery.epoch, DiscoveryFilter())
-        try await setFilter(filter)
-        try await endIfShutDown()
-        try await startSession(filter)
-        guard discovery.started(in: epoch) else { throw Self.disappeared }
-        let received: Result<Void, BLEError>
-        do throws(BLEError) {
-            received = .success(
-                try await stack.awaitDevice(peripheral, within: Self.objectLimit) { [weak self] in
-                    self?.enter { $0.isShutDown } ?? true
-                })
-        } catch {
-            received = .failure(error)
-        }
-        // Also for a caller that has given up.
-        let stop = Task { await self.endSessionAnyway() }
-        await stop.value
-        try checkChange(in: epoch)
-        try received.get()
-    }
-
-    private func endSessionAnyway() async { try? await stopSession() }
-
     // MARK: Sessions
 
     /// Handles an end of this client's scan that it has not requested.
     func voidDiscovery() {
         tolerate(.zero)
         discovery.void()
-        passive.assumeIsolated { $0.forget() }
+        let error =
+            adapterState() == .poweredOff ? BLEError(.poweredOff, "the adapter was switched off") : unavailable
+        passive.assumeIsolated { $0.forget(error) }
         stopManagement()
     }
 
@@ -180,11 +136,14 @@ extension BlueZCentral {
     ///
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
-    private func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
+    func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
         var isFirst = true
         try await Backoff(every: .milliseconds(500)).retry(clock: configuredClock) { () throws(BLEError) in
-            // The filter is set again, whether or not the ended session had one.
-            if !isFirst { try await setFilter(filter) }
+            if !isFirst {
+                guard !isShutDown else { throw .shutDown }
+                // The filter is set again, whether or not the ended session had one.
+                try await setFilter(filter)
+            }
             isFirst = false
             _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
@@ -206,12 +165,16 @@ extension BlueZCentral {
         }
     }
 
-    /// Ends the session that bluetoothd has or may get, without waiting for the turn of a change.
+    /// Ends the session and the monitors that bluetoothd has or may get, without waiting for the turn of a change.
     func abandonDiscovery() {
-        if discovery.isOn || discovery.changeCount > 0 { abandonSession() }
+        if isScanning { abandonSession() }
+        passive.assumeIsolated { $0.forget(.shutDown) }
     }
 
-    private func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
+    /// Whether there is a scan, or a change to one.
+    var isScanning: Bool { isListening || discovery.changeCount > 0 }
+
+    func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
         var options: [String: DBusValue] = [
             "Transport": .string(Self.name(of: filter.transport)),
             "DuplicateData": .boolean(true),
@@ -245,15 +208,19 @@ extension BlueZCentral {
     /// Ends this client's scans and clears its filter.
     public func stopDiscovery() async throws(BLEError) {
         let change = try await beginChange()
-        defer { discovery.endChange(change) }
+        defer { endChange(change) }
         tolerate(.zero)
         discovery.filter = nil
+        try await endScan()
+    }
+
+    private func endScan() async throws(BLEError) {
         stopManagement()
         await passive.stop()
         try await stopSession()
     }
 
-    private func stopSession() async throws(BLEError) {
+    func stopSession() async throws(BLEError) {
         guard discovery.stop() else { return }
         do throws(BLEError) {
             try await endSession()

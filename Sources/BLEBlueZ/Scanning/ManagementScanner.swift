@@ -113,7 +113,7 @@ actor ManagementScanner: BlueZRole {
             throw error
         }
         guard self.socket === socket else { throw Self.hasEnded }
-        onStack { $0.setReceivesPackets(true, of: role) }
+        onStack { $0.setPacketAdapter(number, of: role) }
     }
 
     /// Ends the discovery, unless it is that of another program, and closes the socket. Does nothing if it is closed.
@@ -134,7 +134,7 @@ actor ManagementScanner: BlueZRole {
         socket = nil
         pause = nil
         onStack { [role] stack in
-            stack.setReceivesPackets(false, of: role)
+            stack.setPacketAdapter(nil, of: role)
             stack.endReception()
         }
         beginning.deliver(.failure(Self.hasEnded))

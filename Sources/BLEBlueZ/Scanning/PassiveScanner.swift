@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Synchronization
 internal import Waiting
 
 /// A passive scan: the monitors that bluetoothd calls when it receives matching advertisements.
@@ -33,9 +34,10 @@ actor PassiveScanner: BlueZRole {
     nonisolated let stack: BlueZStack
     private let clock: any Clock<Duration>
     private let report: @Sendable (Event) -> Void
-    private var scan: PassiveScan?
-    /// The number of scans so far, for unique paths.
-    private var last = 0
+    /// The scans that bluetoothd has or may get: the one, and during a change the next one after it.
+    private var scans: [PassiveScan] = []
+    /// The number of scans so far, for unique paths: a connection may serve those of several centrals.
+    private static let lastScan = Atomic<Int>(0)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
@@ -45,7 +47,7 @@ actor PassiveScanner: BlueZRole {
     }
 
     /// Whether there is a passive scan.
-    nonisolated var isOn: Bool { assumeIsolated { $0.scan != nil } }
+    nonisolated var isOn: Bool { assumeIsolated { !$0.scans.isEmpty } }
 
     private static let monitor = "org.bluez.AdvertisementMonitor1"
     private static let monitorDescription = InterfaceDescription(
@@ -59,9 +61,8 @@ actor PassiveScanner: BlueZRole {
 
     /// Starts a passive scan with a filter. An earlier passive scan ends when this one has started.
     func start(_ filter: DiscoveryFilter) async throws(BLEError) {
-        let before = scan
-        last += 1
-        let root = "/swift_ble/monitor\(last)"
+        let number = Self.lastScan.add(1, ordering: .relaxed).newValue
+        let root = "/swift_ble/monitor\(number)"
         let monitors = AdvertisementPattern.monitors(for: filter)
         var scan = PassiveScan(
             root: root, monitors: ObjectServer(try await stack.openBusSession(), root: root), adapter: adapterPath)
@@ -69,55 +70,65 @@ actor PassiveScanner: BlueZRole {
         // bluetoothd calls the monitors before they are active.
         onStack { $0.hold(true) }
         defer { onStack { $0.hold(false) } }
+        scans.append(scan)
         do throws(BLEError) {
             try await serve(monitors, of: scan)
-            self.scan = scan
             _ = try await stack.call(
                 BlueZ.call(scan.adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
                 during: .discovery)
             try await activation(of: scan)
         } catch {
-            if self.scan?.root == scan.root {
-                self.scan = before
-            } else if let before {
-                await end(before)
-            }
-            if error.code == .notSupported {
-                // bluetoothd has released the monitors. bluetoothd 5.66 crashes if a monitor that it has released is
-                // unregistered.
-                await scan.monitors.stop()
-            } else {
-                await end(scan)
-            }
+            // bluetoothd has released the monitors then, and 5.66 crashes if such a monitor is unregistered.
+            if error.code == .notSupported { await release(scan) } else { await end(scan) }
             throw Self.refusal(error)
         }
-        if let before { await end(before) }
+        for earlier in scans where earlier.root != root { await end(earlier) }
     }
 
     /// Stops the passive scan. Does nothing if there is none.
     func stop() async {
-        guard let scan else { return }
-        self.scan = nil
-        await end(scan)
+        for scan in scans { await end(scan) }
     }
 
-    /// Ends the passive scan because the adapter is off or bluetoothd has stopped. A running bluetoothd keeps its
-    /// monitors while the adapter is off.
-    func forget() {
-        guard let scan else { return }
-        self.scan = nil
-        scan.isActive.deliver(
-            .failure(
-                onStack { $0.adapterState } == .poweredOff
-                    ? BLEError(.poweredOff, "the adapter was switched off") : unavailable))
-        Task { await self.end(scan) }
+    /// Ends the passive scan without waiting: the adapter is off, bluetoothd has stopped, or the central is shut down.
+    /// A running bluetoothd keeps its monitors while the adapter is off.
+    ///
+    /// - Parameter error: the reason for which a start that has no result yet fails.
+    func forget(_ error: BLEError) {
+        for scan in scans where remove(scan) {
+            scan.isActive.deliver(.failure(error))
+            // Sent at once, before the connection is left.
+            onStack { stack in
+                _ = stack.start(
+                    Self.unregister(scan), during: .discovery, timeout: BlueZStack.promptly, read: { _ in }
+                ) { _ in
+                    Task { await scan.monitors.stop() }
+                }
+            }
+        }
+    }
+
+    /// Removes a scan. Returns false if that was done before: each is unregistered once.
+    private func remove(_ scan: PassiveScan) -> Bool {
+        guard let index = scans.firstIndex(where: { $0.root == scan.root }) else { return false }
+        scans.remove(at: index)
+        return true
     }
 
     private func end(_ scan: PassiveScan) async {
-        _ = try? await stack.call(
-            BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)),
-            during: .discovery)
+        guard remove(scan) else { return }
+        _ = try? await stack.call(Self.unregister(scan), during: .discovery)
         await scan.monitors.stop()
+    }
+
+    /// Ends a scan that bluetoothd has released.
+    private func release(_ scan: PassiveScan) async {
+        guard remove(scan) else { return }
+        await scan.monitors.stop()
+    }
+
+    private static func unregister(_ scan: PassiveScan) -> MethodCall {
+        BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root))
     }
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
@@ -163,12 +174,12 @@ actor PassiveScanner: BlueZRole {
     }
 
     private func monitorCalled(_ call: IncomingCall, _ root: String) async {
-        guard let scan, scan.root == root else { return }
+        guard let index = scans.firstIndex(where: { $0.root == root }) else { return }
         switch call.method {
         case "Activate":
-            self.scan?.waiting.remove(call.path)
-            if self.scan?.waiting.isEmpty == true { scan.isActive.deliver(.success(())) }
-        case "Release": await released(scan)
+            scans[index].waiting.remove(call.path)
+            if scans[index].waiting.isEmpty { scans[index].isActive.deliver(.success(())) }
+        case "Release": await released(scans[index])
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
             // The signal that adds the device may still be on its way.
@@ -183,16 +194,14 @@ actor PassiveScanner: BlueZRole {
     private func released(_ released: PassiveScan) async {
         let error = BLEError(
             .notSupported, "bluetoothd or the kernel does not scan passively, or has stopped", remedy: "Scan actively.")
-        guard scan?.waiting.isEmpty == true else {
+        guard released.waiting.isEmpty else {
             released.isActive.deliver(.failure(error))
             return
         }
         // Powering off also releases the monitors, and is reported separately.
-        guard (try? await clock.sleep(for: .seconds(2))) != nil, scan?.root == released.root,
-            isPoweredOn
-        else { return }
-        scan = nil
+        guard (try? await clock.sleep(for: .seconds(2))) != nil, isPoweredOn, remove(released) else { return }
         await released.monitors.stop()
-        report(.ended(error))
+        // Unless the next scan is starting.
+        if scans.isEmpty { report(.ended(error)) }
     }
 }

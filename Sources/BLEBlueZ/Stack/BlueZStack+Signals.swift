@@ -24,7 +24,7 @@ extension BlueZStack {
         let interface = try body.text()
         if interface == "org.bluez.GattCharacteristic1" {
             try characteristicChanged(message.path, &body)
-        } else if receivesPackets, interface == "org.bluez.Device1" {
+        } else if packetAdapter != nil, interface == "org.bluez.Device1" {
             try deviceChanged(message.path, &body)
         } else if var properties = try InterfaceProperties(interface: interface, &body) {
             try properties.readInvalidated(&body)
@@ -32,17 +32,10 @@ extension BlueZStack {
         }
     }
 
-    /// Handles the changed properties of a device, except for those of advertisements, which arrive from the kernel.
-    /// They are most signals: bluetoothd 5.87 and earlier send the signal strength of each packet. The first one is
-    /// read, because it shows that the device is in range.
+    /// Handles the changed properties of a device, while a role receives advertisements from the kernel.
     private func deviceChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
-        var (properties, isEmpty) = (DeviceProperties(), true)
-        try body.forEachProperty { (name, value) throws(DBusError) in
-            guard !DeviceProperties.isAdvertised(name) || name == "RSSI" && !isHeard(path) else { return }
-            isEmpty = false
-            try? properties.read(name, &value)
-        }
-        if isEmpty {
+        var properties = DeviceProperties()
+        if try !properties.read(&body, advertised: advertised(of: DevicePath(path))) {
             var invalidated = body
             if try invalidated.array().isAtEnd { return }
         }
@@ -51,9 +44,13 @@ extension BlueZStack {
         update { $0.update(path.string, changed) }
     }
 
-    /// Whether bluetoothd has reported that a device is in range. The end of that is reported, too, and must be known.
-    private func isHeard(_ path: MessageString) -> Bool {
-        DevicePath(path).flatMap { tree.devices[$0]?.isHeard } ?? false
+    /// What bluetoothd reports of a device's advertisements and is read, although they may arrive from the kernel.
+    ///
+    /// They are most of what is signaled: bluetoothd 5.87 and earlier signal the strength of each packet. The first one
+    /// is read, because it shows that the device is in range, the end of which is reported, too, and must be known.
+    func advertised(of path: DevicePath?) -> DeviceProperties.Advertised {
+        guard let path, path.adapter == packetAdapter else { return .all }
+        return tree.devices[path]?.isHeard == true ? .none : .strength
     }
 
     /// Handles the changed properties of a characteristic. This is the hot path: every notification is such a change.

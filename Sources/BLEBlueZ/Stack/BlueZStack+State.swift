@@ -57,7 +57,7 @@ extension BlueZStack {
         guard let path = DevicePath(id, adapter: choice.path)?.text else { throw .notAnAddress(id) }
         do throws(BLEError) {
             try await waits.wait(forObject: path, within: limit, clock: clock) { () throws(BLEError) -> Void? in
-                if self.tree.devices[path] != nil { return () }
+                if self.path(of: id) != nil { return () }
                 if isGivenUp() { throw .cancelled }
                 if let error = self.powerError { throw error }
                 return nil

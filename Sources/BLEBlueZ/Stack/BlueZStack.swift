@@ -35,13 +35,18 @@ package actor BlueZStack {
     /// The bluetoothd that has listed its objects last.
     private var stack: String?
     let waits = ObjectWaits()
-    /// Whether a role receives advertisements from the kernel. What bluetoothd signals about them is then skipped.
-    private(set) var receivesPackets = false
+    /// The number of the adapter whose advertisements a role receives from the kernel; nil without such a role. What
+    /// bluetoothd signals about them is then skipped.
+    private(set) var packetAdapter: UInt16?
+    /// The changes of scans: one at a time, in the order of their requests. bluetoothd has one session for all centrals
+    /// on this connection, so that what a central has left behind ends before the scan of the next one begins.
+    private var scanChanges = Turns<Role.Kind, Outcome<Void>>()
+    private var lastScanChange = 0
     /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
     private var roles: [Int: Role] = [:] {
-        didSet { receivesPackets = roles.values.contains(where: \.receivesPackets) }
+        didSet { packetAdapter = roles.values.lazy.compactMap(\.packetAdapter).first }
     }
     private var registrations = Registrations()
     private var deliveries = Deliveries()
@@ -120,7 +125,7 @@ package actor BlueZStack {
     func leave(_ role: Int) async {
         guard let former = roles.removeValue(forKey: role) else { return }
         // A role that is released without a shutdown has not ended it.
-        if former.receivesPackets { tree.endReception() }
+        if former.packetAdapter != nil { tree.endReception() }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)
@@ -289,6 +294,17 @@ package actor BlueZStack {
         tree.noteLinkEnd(path, end)
     }
 
+    // MARK: Scans
+
+    /// Adds a change of a scan. Returns its number, for ``endScanChange(_:)``, and the wait for its turn.
+    func addScanChange() -> (number: Int, turn: Outcome<Void>) {
+        lastScanChange += 1
+        return (lastScanChange, scanChanges.wait(.central, lastScanChange).turn)
+    }
+
+    /// Ends a change, whether or not its turn has come.
+    func endScanChange(_ number: Int) { scanChanges.end(number) }
+
     // MARK: Values
 
     /// Returns the receiver of the values of the characteristic at a path.
@@ -301,8 +317,8 @@ package actor BlueZStack {
         updateTolerance()
     }
 
-    /// Sets whether a role receives advertisements from the kernel. Ends with the role.
-    func setReceivesPackets(_ receives: Bool, of role: Int) { roles[role]?.receivesPackets = receives }
+    /// Sets the adapter whose advertisements a role receives from the kernel: nil for none, as after its end.
+    func setPacketAdapter(_ adapter: UInt16?, of role: Int) { roles[role]?.packetAdapter = adapter }
 
     /// Ends the reception of advertisements from the kernel: what only the kernel has told of signal strengths is void.
     func endReception() { tree.endReception() }

@@ -132,13 +132,33 @@ import Waiting
         #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
     }
 
+    @Test func `what bluetoothd reports meanwhile leaves strength and structures, which end with the scan`() {
+        var tree = tree()
+        #expect(tree.receive(received(rssi: -40)) != nil)
+        let cached = DeviceProperties(rssi: -70, uuids: UUIDList([BluetoothUUID(0x180D)]))
+        #expect(tree.update(Self.path, .device(cached)).isEmpty == false)
+        #expect(tree.devices[Self.path]?.advertisement.rssi == -40)
+        #expect(tree.devices[Self.path]?.advertisement.structures.isEmpty == false)
+        _ = tree.update(Self.path, .device(DeviceProperties(lostRSSI: true)))
+        #expect(tree.devices[Self.path]?.advertisement.rssi == -40)
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
+        #expect(tree.devices[Self.path]?.advertisement.structures == [])
+        #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180D)])
+        // Structures that bluetoothd has reported are its own.
+        let structure = AdvertisingStructure(type: 0x24, bytes: [1])
+        _ = tree.update(Self.path, .device(DeviceProperties(structures: [structure], isAdvertisement: true)))
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.advertisement.structures == [structure])
+    }
+
     @Test func `what only the kernel has heard is not in range after the scan`() {
         var tree = tree()
         #expect(tree.receive(received(rssi: -40))?.advertisement.rssi == -40)
         #expect(tree.devices[Self.path]?.isHeard == false)
         tree.endReception()
         #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
-        #expect(tree.devices[Self.path]?.isReceived == false)
+        #expect(tree.devices[Self.path]?.reception == ObjectTree.Reception.none)
         // bluetoothd reports the end of what it has reported.
         _ = tree.update(Self.path, .device(DeviceProperties(rssi: -41, isAdvertisement: true)))
         #expect(tree.receive(received(rssi: -40)) != nil)

@@ -59,12 +59,12 @@ struct ManagementChangeTests {
             let (central, _) = try await makeCentral(stack)
             var events = self.events(central)
             while try await events.advertisement().structures.isEmpty {}
-            #expect(await stack.receivesPackets)
+            #expect(await stack.packetAdapter != nil)
         }
         try await scan()
         await until { await !stack.isShared && daemon.managementSocketCount == 0 }
         await until { await !daemon.isKernelDiscovering }
-        #expect(await !stack.receivesPackets)
+        #expect(await stack.packetAdapter == nil)
         let central = try await Central(backend: BlueZCentral(stack), configuration: .quiet())
         var others = self.events(central)
         _ = try await others.advertisement()
@@ -77,7 +77,7 @@ struct ManagementChangeTests {
         for strength in [-53, -54] { _ = try await hear(strength, &lastEvents) }
         #expect(try await !hear(-55, &lastEvents).structures.isEmpty)
         await last.shutDown()
-        #expect(await !stack.receivesPackets)
+        #expect(await stack.packetAdapter == nil)
         await stack.leave(host)
     }
 
@@ -111,7 +111,7 @@ struct ManagementChangeTests {
         let path = try #require(await stack.path(of: battery.id))
         await until { await stack.tree.devices[path]?.isHeard == false }
         let leaving = try await stack.join(role(.central))
-        await stack.setReceivesPackets(true, of: leaving)
+        await stack.setPacketAdapter(0, of: leaving)
         guard case .advertisement(let received) = ManagementPacket(ManagementPacketTests.found(battery.id.octets))
         else {
             throw BLEError(.failed, "the packet is malformed")
@@ -144,11 +144,9 @@ struct ManagementChangeTests {
         let change = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
         await daemon.untilHung()
         let shutdown = Task { await central.shutDown() }
-        if !hasSocket {
-            // Gives up the wait for the change after 5 s.
-            await clock.sleepers(1, for: BlueZCentral.leaving)
-            clock.advance(by: BlueZCentral.leaving)
-        }
+        // Gives up the wait for the change after 5 s.
+        await clock.sleepers(1, for: BlueZCentral.leaving)
+        clock.advance(by: BlueZCentral.leaving)
         await shutdown.value
         await until { await !isScanning() }
         await daemon.release()

@@ -300,6 +300,36 @@ struct ManagementScanTests {
         }
     }
 
+    @Test func `what bluetoothd answers at a connection does not replace what the kernel reports`() async throws {
+        let (kernel, stack) = (ScriptedKernel(), world.makeStack())
+        let central = try await Central(
+            backend: BlueZCentral(stack, kernel.socket), configuration: .quiet())
+        let other = try await world.makeCentral()
+        var others = other.discoveryEvents(duplicates: true).makeAsyncIterator()
+        _ = try await others.advertisement()
+        let found = events(central)
+        let scan = Task { for try await _ in found {} }
+        await until { !kernel.commands.isEmpty }
+        kernel.send(ManagementPacketTests.found(battery.id.octets, rssi: -33))
+        let path = try #require(await stack.path(of: battery.id))
+        await until { await stack.tree.devices[path]?.advertisement.rssi == -33 }
+        let structures = await stack.tree.devices[path]?.advertisement.structures
+        #expect(structures?.isEmpty == false)
+        await setStrength(-70)
+        await until { await daemon.shownStrength(of: battery.id) == -70 }
+        try await stack.refresh(path)
+        #expect(await stack.tree.devices[path]?.advertisement.rssi == -33)
+        #expect(await stack.tree.devices[path]?.advertisement.structures == structures)
+        // Those of adapters whose advertisements do not arrive from the kernel are read.
+        #expect(await stack.advertised(of: DevicePath(path)) == .none)
+        #expect(await stack.advertised(of: DevicePath("/org/bluez/hci1/dev_F0_F1_F2_F3_F4_F5")) == .all)
+        scan.cancel()
+        await until { await stack.packetAdapter == nil }
+        #expect(await stack.advertised(of: DevicePath(path)) == .all)
+        await central.shutDown()
+        await other.shutDown()
+    }
+
     @Test func `other adapters, unknown addresses and nonsense do not disturb`() async throws {
         let kernel = ScriptedKernel()
         try await withCentral(kernel.socket) { central in
