@@ -73,6 +73,8 @@ actor PassiveScanner: BlueZRole {
         scans.append(scan)
         do throws(BLEError) {
             try await serve(monitors, of: scan)
+            // It may have been forgotten meanwhile.
+            if !scans.contains(where: { $0.root == root }) { try await scan.isActive.wait() }
             _ = try await stack.call(
                 BlueZ.call(scan.adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
                 during: .discovery)
