@@ -44,9 +44,10 @@ struct AbandonedScanTests {
         return (try await Central(backend: backend, configuration: .quiet(clock: clock)), backend)
     }
 
-    /// Shuts a central down that gives up the wait for its scan to end.
-    private func abandon(_ central: Central) async {
+    /// Shuts a central down that gives up the wait for the end of the change that is under way.
+    private func abandon(_ central: Central, _ backend: BlueZCentral) async {
         let shutdown = Task { await central.shutDown() }
+        await until { await backend.discovery.changeCount == 2 }
         await clock.sleepers(1, for: BlueZCentral.leaving)
         clock.advance(by: BlueZCentral.leaving)
         await shutdown.value
@@ -72,7 +73,7 @@ struct AbandonedScanTests {
             let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
             await daemon.untilHung()
             #expect(await daemon.isDiscovering)
-            await abandon(former)
+            await abandon(former, backend)
             // It has been abandoned, although the start has no answer yet.
             await until { await !daemon.isDiscovering }
             await daemon.stopHanging()
@@ -113,7 +114,7 @@ struct AbandonedScanTests {
             let filter = DiscoveryFilter(services: [BluetoothUUID(0x180F)], isPassive: true)
             let change = Task { try await backend.startDiscovery(filter) }
             await daemon.untilHung()
-            await abandon(former)
+            await abandon(former, backend)
             await until { await daemon.calls["UnregisterMonitor"] == 2 }
             await daemon.stopHanging()
             let (central, next) = try await makeCentral()
