@@ -131,7 +131,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         loopTimer.cancel()
         work.cancel()
         // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
-        if !hasEnded, onStack({ $0.isShared }) { abandonDiscovery() }
+        if !hasEnded { abandonDiscovery() }
         await stack.leave(role)
     }
 
@@ -195,7 +195,8 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             lostRequests.update(ofDevice: path, objects)
             // What the kernel still hears is there without an object.
             for id in Self.ids(ofDevice: path, address: address) {
-                if !isQuiet || !onStack({ $0.tree.isStranger(id) }) { report(.peripheralRemoved(id)) }
+                let isHeard = isQuiet && onStack { $0.tree.isStranger(id, adapter: $0.choice.path) }
+                if !isHeard { report(.peripheralRemoved(id)) }
             }
         case .attributes(let path):
             lostRequests.update(ofDevice: path, objects)
@@ -240,6 +241,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         endSockets()
         // Peripherals that the next bluetoothd does not know are reported as removed.
         formerPeripherals.formUnion(former.peripherals(onAdapter: adapterPath).map(\.id))
+        formerPeripherals.formUnion(former.strangerIDs)
         voidDiscovery()
         links.stackLost()
         refusals = [:]

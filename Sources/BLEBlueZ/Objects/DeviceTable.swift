@@ -150,7 +150,8 @@ struct DevicePath: Hashable {
         return number <= UInt16.max ? number : nil
     }
 
-    private var address: UInt64 { number & 0xFFFF_FFFF_FFFF }
+    /// The first octet is the most significant one of 48 bits.
+    var address: UInt64 { number & 0xFFFF_FFFF_FFFF }
     /// The number of the adapter: 0 for `hci0`.
     var adapter: UInt16 { UInt16(number >> 48) }
     var id: DeviceID { DeviceID(address: address) }

@@ -65,18 +65,28 @@ struct ObjectTree: Sendable {
         return devices.change(path) { $0.receive(received) } ?? nil
     }
 
-    /// Applies one whose sender has no object. Returns what is known of the sender.
+    /// Applies one whose sender has no object. Returns what is known of the sender. Nil if another device has the same
+    /// address of the other type, and therefore the same id.
     mutating func receiveStranger(
         _ received: ReceivedAdvertisement
     ) -> (id: Peripheral.ID, advertisement: Advertisement)? {
-        strangers.receive(received)
+        guard devices[DevicePath(received.sender.address, adapter: received.adapter)] == nil else { return nil }
+        return strangers.receive(received)
     }
 
-    /// Whether the kernel has heard a device that has no object, also in an earlier scan.
-    func isStranger(_ id: DeviceID) -> Bool { id.address.map(strangers.contains) ?? false }
+    /// Whether the kernel has heard a device that has no object with an adapter, also in an earlier scan.
+    func isStranger(_ id: DeviceID, adapter: String) -> Bool {
+        DevicePath(id, adapter: adapter).map { strangers.contains($0.address, adapter: $0.adapter) } ?? false
+    }
 
-    /// Returns the devices that only the kernel has heard, and that are too many to be kept.
-    mutating func takeForgotten() -> [DeviceID] { strangers.takeForgotten() }
+    /// The devices that only the kernel has heard.
+    var strangerIDs: [DeviceID] { strangers.ids }
+
+    /// Returns the devices that only the kernel has heard, and that are not kept any more: too many, or those of another
+    /// adapter.
+    mutating func takeForgotten(adapter: String) -> [DeviceID] {
+        strangers.takeForgotten().filter { !isStranger($0, adapter: adapter) && device($0, adapter: adapter) == nil }
+    }
 
     /// Forgets the signal strengths that only the kernel has reported: bluetoothd does not report their end. Devices
     /// without objects are still known, to connect to.
@@ -163,7 +173,7 @@ struct ObjectTree: Sendable {
     private mutating func removeDevice(_ path: String) -> [Change] {
         guard let device = devices.remove(path) else { return [] }
         // The kernel still hears it.
-        if device.reception != .none { strangers.insert(device) }
+        if device.reception != .none, let path = DevicePath(path) { strangers.insert(device, adapter: path.adapter) }
         forgetIdentity(path, device.identity, adapter: device.adapter)
         // bluetoothd may remove a device without having signaled the end of its link.
         let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd?.value)] : []

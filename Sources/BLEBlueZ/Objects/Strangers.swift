@@ -13,7 +13,9 @@ struct Strangers: Sendable {
     /// Of the others, those that were heard since the generation before.
     private var former: [Sender: Boxed<ObjectTree.DeviceObject>] = [:]
     private let generation: Int
-    /// Those that are too many, until they are taken.
+    /// The adapter with which they were heard.
+    private var adapter: UInt16?
+    /// Those that are too many, or were heard with another adapter, until they are taken.
     private var forgotten: [Sender] = []
 
     /// - Parameter capacity: the maximum number of devices.
@@ -23,6 +25,10 @@ struct Strangers: Sendable {
 
     /// Applies an advertisement. Returns what is known of its sender.
     mutating func receive(_ received: ReceivedAdvertisement) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        if received.adapter != adapter {
+            forgotten += Array(recent.keys) + Array(former.keys)
+            (recent, former, adapter) = ([:], [:], received.adapter)
+        }
         if let index = recent.index(forKey: received.sender) {
             return recent.values[index].value.receive(received)
         }
@@ -33,11 +39,15 @@ struct Strangers: Sendable {
     }
 
     /// Adds what was heard of a device whose object was removed. Does nothing for one that is not an address.
-    mutating func insert(_ device: Boxed<ObjectTree.DeviceObject>) {
-        guard let address = device.identity?.address else { return }
+    mutating func insert(_ device: Boxed<ObjectTree.DeviceObject>, adapter: UInt16) {
+        guard adapter == self.adapter ?? adapter, let address = device.identity?.address else { return }
+        self.adapter = adapter
         let sender = Sender(address: address, isRandom: device.advertisement.addressType != .public)
         former[sender] = nil
-        insert(device, sender)
+        // The object may have had another id: the private address with which it was first received.
+        var stranger = ObjectTree.DeviceObject(sender)
+        stranger.advertisement = device.advertisement
+        insert(Boxed(stranger), sender)
     }
 
     private mutating func insert(_ device: Boxed<ObjectTree.DeviceObject>, _ sender: Sender) {
@@ -56,16 +66,18 @@ struct Strangers: Sendable {
         }
     }
 
-    /// Returns those that were too many since the last call.
+    var ids: [DeviceID] { (Array(recent.keys) + Array(former.keys)).map { DeviceID(address: $0.address) } }
+
+    /// Returns those that are not kept any more since the last call.
     mutating func takeForgotten() -> [DeviceID] {
         guard !forgotten.isEmpty else { return [] }
         defer { forgotten = [] }
         return forgotten.map { DeviceID(address: $0.address) }
     }
 
-    /// Whether a device was heard.
-    func contains(_ address: UInt64) -> Bool {
-        [false, true].contains {
+    /// Whether a device was heard with an adapter.
+    func contains(_ address: UInt64, adapter: UInt16) -> Bool {
+        adapter == self.adapter && [false, true].contains {
             let sender = Sender(address: address, isRandom: $0)
             return recent[sender] != nil || former[sender] != nil
         }

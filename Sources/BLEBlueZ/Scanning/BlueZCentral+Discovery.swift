@@ -1,6 +1,7 @@
 public import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 internal import Waiting
 
 extension BlueZCentral {
@@ -21,14 +22,14 @@ extension BlueZCentral {
         discovery.isLeavingSocket = filter.isPassive || filter.transport != .le
         defer { discovery.isLeavingSocket = false }
         do throws(BLEError) {
-            try await changeDiscovery(untimed)
+            try await changeDiscovery(untimed, change)
         } catch {
             tolerate(.zero)
             // The shutdown may have given up the wait for its own turn, and the connection may outlast it.
             if isShutDown { try? await endScan() }
             // The scan would go on as before, for which the socket is missing.
             if discovery.isLeavingSocket, hadSocket, !isListening, discovery.epoch == epoch {
-                report(.scanEnded(ManagementScanner.hasEnded))
+                report(.scanEnded(error))
             }
             throw error
         }
@@ -54,7 +55,7 @@ extension BlueZCentral {
     }
 
     /// What was scanned with before ends when the new scan has begun.
-    private func changeDiscovery(_ filter: DiscoveryFilter) async throws(BLEError) {
+    private func changeDiscovery(_ filter: DiscoveryFilter, _ change: Int) async throws(BLEError) {
         let epoch = discovery.epoch
         if filter.isPassive {
             try await passive.start(filter)
@@ -75,9 +76,10 @@ extension BlueZCentral {
         } else {
             try await setFilter(filter)
             try checkChange(in: epoch)
-            if !discovery.isOn {
-                try await startSession(filter)
+            if !discovery.isScan {
+                if !discovery.isOn { try await startSession(filter, for: change) }
                 guard discovery.started(in: epoch) else { throw Self.disappeared }
+                discovery.beginScan()
                 stopManagement()
                 await passive.stop()
                 // Devices that another client's scan has found are in range too, and are not announced as new.
@@ -106,7 +108,7 @@ extension BlueZCentral {
     var isQuiet: Bool { management?.isOn ?? false }
 
     /// Whether received advertisements are reported.
-    var isListening: Bool { discovery.isOn || passive.isOn || isQuiet }
+    var isListening: Bool { discovery.isScan || passive.isOn || isQuiet }
 
     /// Reports the advertisement of a device that bluetoothd has reported.
     func heard(_ path: String) {
@@ -132,13 +134,14 @@ extension BlueZCentral {
     /// How long to retry. The kernel's scan takes 10.24 s.
     private static let busyLimit = Duration.seconds(15)
 
-    /// Calls `StartDiscovery`, and retries while it answers `InProgress`.
+    /// Calls `StartDiscovery` for a change that has its turn, and retries while it answers `InProgress`.
     ///
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
-    func startSession(_ filter: DiscoveryFilter) async throws(BLEError) {
+    func startSession(_ filter: DiscoveryFilter, for change: Int) async throws(BLEError) {
         var isFirst = true
-        try await Backoff(every: .milliseconds(500)).retry(clock: configuredClock) { () throws(BLEError) in
+        // By the loop's clock: the turn does not depend on who moves the central's.
+        try await Backoff(every: .milliseconds(500)).retry(clock: stack.loop.clock) { () throws(BLEError) in
             if !isFirst {
                 guard !isShutDown else { throw .shutDown }
                 // The filter is set again, whether or not the ended session had one.
@@ -147,9 +150,8 @@ extension BlueZCentral {
             isFirst = false
             _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
         } while: { error, waited in
-            // bluetoothd starts the session even if its answer is not awaited, so it is stopped. Calls keep their
-            // order.
-            if error.code == .timedOut || error.code == .cancelled { abandonSession() }
+            // bluetoothd starts the session even if its answer is not awaited.
+            if error.code == .timedOut || error.code == .cancelled { abandonStart(of: change) }
             guard error.code == .busy, waited < Self.busyLimit else { return false }
             logger.debug("scanning again", metadata: ["error": "\(error)"])
             _ = try? await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
@@ -157,22 +159,29 @@ extension BlueZCentral {
         }
     }
 
-    private func abandonSession() {
+    /// Ends the session of a start that has no answer. bluetoothd refuses that until it has answered, so the turn of the
+    /// change lasts until then.
+    private func abandonStart(of change: Int) {
+        onStack { $0.holdScanChange(change) }
+        Task {
+            try? await endSession()
+            onStack { $0.releaseScanChange(change) }
+        }
+    }
+
+    /// Ends the session and the monitors that bluetoothd has, without waiting for the turn of a change. A change that is
+    /// under way ends by itself what it begins.
+    func abandonDiscovery() {
         let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
         onStack { stack in
             _ = stack.start(
                 stop, during: .discovery, timeout: BlueZStack.promptly, read: { _ in }, completion: { _ in })
         }
-    }
-
-    /// Ends the session and the monitors that bluetoothd has or may get, without waiting for the turn of a change.
-    func abandonDiscovery() {
-        if isScanning { abandonSession() }
         passive.assumeIsolated { $0.forget(.shutDown) }
     }
 
-    /// Whether there is a scan, or a change to one.
-    var isScanning: Bool { isListening || discovery.changeCount > 0 }
+    /// Whether bluetoothd or the kernel scans for this client, or may begin to.
+    var isScanning: Bool { isListening || discovery.isOn || discovery.changeCount > 0 }
 
     func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
         var options: [String: DBusValue] = [
@@ -220,29 +229,36 @@ extension BlueZCentral {
         try await stopSession()
     }
 
-    func stopSession() async throws(BLEError) {
-        guard discovery.stop() else { return }
-        do throws(BLEError) {
-            try await endSession()
-        } catch {
-            // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
-            guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else {
-                throw error
+    private func stopSession() async throws(BLEError) {
+        if discovery.endScan(isLast: isShutDown) { try await endSession() }
+    }
+
+    /// Ends the session and clears its filter, also for a caller that has given up.
+    func endSession() async throws(BLEError) {
+        let end = Task { () -> Result<Void, BLEError> in
+            do throws(BLEError) {
+                try await callStop()
+            } catch {
+                // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
+                guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else { return .failure(error) }
             }
+            // `StopDiscovery` keeps the filter. An empty filter clears it.
+            _ = try? await stack.call(
+                BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
+            return .success(())
         }
-        // `StopDiscovery` keeps the filter. An empty filter clears it.
-        _ = try? await stack.call(
-            BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
+        try await end.value.get()
     }
 
     /// Calls `StopDiscovery`, and repeats it while it answers `InProgress`.
     ///
-    /// bluetoothd answers so when the kernel refuses to stop because it is stopping already, in order to scan with the
-    /// filters of fewer programs. The session has ended then, and the next answer says so.
-    private func endSession() async throws(BLEError) {
+    /// bluetoothd answers so until it has answered `StartDiscovery`, and when the kernel refuses to stop because it is
+    /// stopping already, in order to scan with the filters of fewer programs. Then the session has ended, and the next
+    /// answer says so.
+    private func callStop() async throws(BLEError) {
         let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
         let pauses = Backoff(initial: .milliseconds(10), factor: 2, maximum: .milliseconds(500))
-        try await pauses.retry(clock: configuredClock) { () throws(BLEError) in
+        try await pauses.retry(clock: stack.loop.clock) { () throws(BLEError) in
             _ = try await stack.call(stop, during: .discovery)
         } while: { error, waited in
             error.code == .busy && waited < Self.busyLimit

@@ -5,24 +5,17 @@ extension BlueZCentral {
     private static let objectLimit = Duration.seconds(5)
 
     /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session of its own, which
-    /// ends with the next advertisement of the peripheral. Does nothing for any other peripheral.
+    /// ends with the next advertisement of the peripheral, or of the last one that is awaited. Does nothing for any
+    /// other peripheral.
     ///
     /// Throws `peripheralNotFound` if bluetoothd does not receive it within 5 s.
     func makeObject(of peripheral: Peripheral.ID) async throws(BLEError) {
-        func isNeeded() -> Bool {
-            management != nil && !discovery.isOn && knownPath(of: peripheral) == nil
-                && onStack { $0.tree.isStranger(peripheral) }
+        guard needsObject(peripheral) else { return }
+        if discovery.isOn {
+            discovery.beginObject()
+        } else if try await !beginObject(of: peripheral) {
+            return
         }
-        guard isNeeded() else { return }
-        let change = try await beginChange()
-        defer { endChange(change) }
-        guard isNeeded(), !isShutDown else { return }
-        try requirePower()
-        let (epoch, filter) = (discovery.epoch, DiscoveryFilter())
-        try await setFilter(filter)
-        try checkChange(in: epoch)
-        try await startSession(filter)
-        guard discovery.started(in: epoch) else { throw Self.disappeared }
         let received: Result<Void, BLEError>
         do throws(BLEError) {
             received = .success(
@@ -33,11 +26,42 @@ extension BlueZCentral {
             received = .failure(error)
         }
         // Also for a caller that has given up.
-        let stop = Task { await self.endSessionAnyway() }
-        await stop.value
-        try checkChange(in: epoch)
+        let end = Task { await self.endObject() }
+        await end.value
+        guard !isShutDown else { throw .shutDown }
         try received.get()
     }
 
-    private func endSessionAnyway() async { try? await stopSession() }
+    private func needsObject(_ peripheral: Peripheral.ID) -> Bool {
+        management != nil && knownPath(of: peripheral) == nil
+            && onStack { $0.tree.isStranger(peripheral, adapter: $0.choice.path) }
+    }
+
+    /// Begins a session, unless there is one by now. Returns false if there is an object by now.
+    private func beginObject(of peripheral: Peripheral.ID) async throws(BLEError) -> Bool {
+        let change = try await beginChange()
+        defer { endChange(change) }
+        guard !isShutDown else { throw .shutDown }
+        guard needsObject(peripheral) else { return false }
+        if !discovery.isOn {
+            try requirePower()
+            let (epoch, filter) = (discovery.epoch, DiscoveryFilter())
+            try await setFilter(filter)
+            try checkChange(in: epoch)
+            try await startSession(filter, for: change)
+            guard discovery.started(in: epoch) else { throw Self.disappeared }
+        }
+        discovery.beginObject()
+        return true
+    }
+
+    /// The last one ends the session, unless another begins to await an object before its turn has come.
+    private func endObject() async {
+        guard discovery.isForOneObject, let change = try? await beginChange() else {
+            _ = discovery.endObject()
+            return
+        }
+        defer { endChange(change) }
+        if discovery.endObject() { try? await endSession() }
+    }
 }

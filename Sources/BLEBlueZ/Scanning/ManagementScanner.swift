@@ -238,7 +238,14 @@ actor ManagementScanner: BlueZRole {
             for id in forgotten { report(.forgotten(id)) }
             guard pause == nil else { break }
             return !beginPause()
-        case .answer(.startServiceDiscovery, let status): apply(discovery.answered(status, at: elapsed()))
+        case .answer(.startServiceDiscovery, let status):
+            if status != .success, status != .busy {
+                onStack {
+                    $0.logger.debug(
+                        "the kernel did not start the scan", metadata: ["status": "\(status.rawValue)"])
+                }
+            }
+            apply(discovery.answered(status, at: elapsed()))
         case .discovering(let isOn): apply(discovery.changed(isOn: isOn, at: elapsed()))
         case .linkChanged:
             discovery.linkChanged()

@@ -11,8 +11,10 @@ private struct PassiveScan {
     let monitors: ObjectServer
     /// The adapter that it was registered with.
     let adapter: String
-    /// The paths of the monitors that are not active yet.
+    /// The paths of the monitors, those that are not active yet, and those that bluetoothd has released.
+    var paths: [String] = []
     var waiting: Set<String> = []
+    var released: Set<String> = []
     /// Succeeds when all monitors are active, and fails if one was refused.
     let isActive = Outcome<Void>()
 }
@@ -66,7 +68,8 @@ actor PassiveScanner: BlueZRole {
         let monitors = AdvertisementPattern.monitors(for: filter)
         var scan = PassiveScan(
             root: root, monitors: ObjectServer(try await stack.openBusSession(), root: root), adapter: adapterPath)
-        scan.waiting = Set(monitors.indices.map { "\(root)/\($0)" })
+        scan.paths = monitors.indices.map { "\(root)/\($0)" }
+        scan.waiting = Set(scan.paths)
         // bluetoothd calls the monitors before they are active.
         onStack { $0.hold(true) }
         defer { onStack { $0.hold(false) } }
@@ -80,8 +83,7 @@ actor PassiveScanner: BlueZRole {
                 during: .discovery)
             try await activation(of: scan)
         } catch {
-            // bluetoothd has released the monitors then, and 5.66 crashes if such a monitor is unregistered.
-            if error.code == .notSupported { await release(scan) } else { await end(scan) }
+            await end(scan)
             throw Self.refusal(error)
         }
         for earlier in scans where earlier.root != root { await end(earlier) }
@@ -97,8 +99,13 @@ actor PassiveScanner: BlueZRole {
     ///
     /// - Parameter error: the reason for which a start that has no result yet fails.
     func forget(_ error: BLEError) {
-        for scan in scans where remove(scan) {
+        for scan in scans {
+            guard let scan = take(scan) else { continue }
             scan.isActive.deliver(.failure(error))
+            guard scan.released.isEmpty else {
+                Task { await self.end(released: scan) }
+                continue
+            }
             // Sent at once, before the connection is left.
             onStack { stack in
                 _ = stack.start(
@@ -110,22 +117,26 @@ actor PassiveScanner: BlueZRole {
         }
     }
 
-    /// Removes a scan. Returns false if that was done before: each is unregistered once.
-    private func remove(_ scan: PassiveScan) -> Bool {
-        guard let index = scans.firstIndex(where: { $0.root == scan.root }) else { return false }
-        scans.remove(at: index)
-        return true
+    /// Removes a scan, and returns its state. Nil if that was done before: each is unregistered once.
+    private func take(_ scan: PassiveScan) -> PassiveScan? {
+        scans.firstIndex { $0.root == scan.root }.map { scans.remove(at: $0) }
     }
 
+    /// Ends a scan, also for a caller that has given up.
     private func end(_ scan: PassiveScan) async {
-        guard remove(scan) else { return }
-        _ = try? await stack.call(Self.unregister(scan), during: .discovery)
-        await scan.monitors.stop()
+        guard let scan = take(scan) else { return }
+        let end = Task {
+            guard scan.released.isEmpty else { return await self.end(released: scan) }
+            _ = try? await stack.call(Self.unregister(scan), during: .discovery)
+            await scan.monitors.stop()
+        }
+        await end.value
     }
 
-    /// Ends a scan that bluetoothd has released.
-    private func release(_ scan: PassiveScan) async {
-        guard remove(scan) else { return }
+    /// Ends a scan of which bluetoothd has released monitors: 5.66 crashes if such a monitor is unregistered. The others
+    /// end when their objects do.
+    private func end(released scan: PassiveScan) async {
+        for path in scan.paths where !scan.released.contains(path) { try? await scan.monitors.remove(path) }
         await scan.monitors.stop()
     }
 
@@ -181,7 +192,9 @@ actor PassiveScanner: BlueZRole {
         case "Activate":
             scans[index].waiting.remove(call.path)
             if scans[index].waiting.isEmpty { scans[index].isActive.deliver(.success(())) }
-        case "Release": await released(scans[index])
+        case "Release":
+            scans[index].released.insert(call.path)
+            await released(scans[index])
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
             // The signal that adds the device may still be on its way.
@@ -201,8 +214,10 @@ actor PassiveScanner: BlueZRole {
             return
         }
         // Powering off also releases the monitors, and is reported separately.
-        guard (try? await clock.sleep(for: .seconds(2))) != nil, isPoweredOn, remove(released) else { return }
-        await released.monitors.stop()
+        guard (try? await clock.sleep(for: .seconds(2))) != nil, isPoweredOn, let released = take(released) else {
+            return
+        }
+        await end(released: released)
         // Unless the next scan is starting.
         if scans.isEmpty { report(.ended(error)) }
     }

@@ -280,7 +280,7 @@ package actor BlueZStack {
         _ received: ReceivedAdvertisement
     ) -> (heard: (id: DeviceID, advertisement: Advertisement)?, forgotten: [DeviceID]) {
         if let heard = tree.receive(received) { return (heard, []) }
-        return (tree.receiveStranger(received), tree.takeForgotten())
+        return (tree.receiveStranger(received), tree.takeForgotten(adapter: choice.path))
     }
 
     /// Records that a client uses a characteristic, or no longer does.
@@ -304,6 +304,11 @@ package actor BlueZStack {
 
     /// Ends a change, whether or not its turn has come.
     func endScanChange(_ number: Int) { scanChanges.end(number) }
+
+    /// Keeps the turn of a change, also after its end, until ``releaseScanChange(_:)``.
+    func holdScanChange(_ number: Int) { scanChanges.hold(number) }
+
+    func releaseScanChange(_ number: Int) { scanChanges.endHold(number) }
 
     // MARK: Values
 

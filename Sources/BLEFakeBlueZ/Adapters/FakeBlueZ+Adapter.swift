@@ -123,6 +123,10 @@ extension FakeBlueZ {
         case "SetDiscoveryFilter": return await setDiscoveryFilter(call, client)
         case "StartDiscovery": return await startDiscovery(client)
         default:
+            // `stop_discovery` in the daemon's `src/adapter.c`.
+            guard client.unansweredStarts == 0 else {
+                return .failure(.bluez("InProgress", "Operation already in progress"))
+            }
             guard client.isDiscovering else {
                 return .failure(.bluez("Failed", "No discovery started"))
             }

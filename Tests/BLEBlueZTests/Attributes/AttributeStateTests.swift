@@ -160,7 +160,28 @@ import Testing
         #expect(session.started(in: epoch) == false)
         #expect(!session.isOn)
         #expect(session.started(in: session.epoch) == true)
-        #expect(session.stop() == true)
-        #expect(session.stop() == false)
+        #expect(session.endScan(isLast: false) == true)
+        #expect(session.endScan(isLast: false) == false)
+    }
+
+    @Test func `the session ends with its last use, a scan's or an object's`() {
+        var session = DiscoverySession()
+        #expect(session.started(in: session.epoch) == true)
+        session.beginObject()
+        #expect(session.isForOneObject)
+        session.beginScan()
+        session.beginObject()
+        #expect(!session.isForOneObject)
+        #expect(session.endScan(isLast: false) == false)
+        #expect(session.isOn && !session.isScan)
+        #expect(session.endObject() == false)
+        #expect(session.isForOneObject)
+        #expect(session.endObject() == true)
+        #expect(!session.isOn)
+        // The last use of all.
+        #expect(session.started(in: session.epoch) == true)
+        session.beginObject()
+        #expect(session.endScan(isLast: true) == true)
+        #expect(session.endObject() == false)
     }
 }

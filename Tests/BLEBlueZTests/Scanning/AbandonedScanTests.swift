@@ -74,8 +74,8 @@ struct AbandonedScanTests {
             await daemon.untilHung()
             #expect(await daemon.isDiscovering)
             await abandon(former, backend)
-            // It has been abandoned, although the start has no answer yet.
-            await until { await !daemon.isDiscovering }
+            // bluetoothd refuses to stop before it has answered the start.
+            #expect(await daemon.isDiscovering)
             await daemon.stopHanging()
             let (central, next) = try await makeCentral()
             let scan = Task { try await next.startDiscovery(DiscoveryFilter()) }
@@ -95,14 +95,56 @@ struct AbandonedScanTests {
             let (former, backend) = try await makeCentral(clock)
             try await daemon.refuse("StartDiscovery", with: "org.bluez.Error.InProgress", "", count: 100)
             let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-            await clock.sleepers(1, for: .milliseconds(500))
+            await until { await daemon.calls["StartDiscovery"] ?? 0 > 0 }
             let shutdown = Task { await former.shutDown() }
-            await until { await backend.isShutDown }
-            clock.advance(by: .milliseconds(500))
             await expectError(.shutDown) { try await start.value }
             await shutdown.value
-            #expect(await daemon.calls["StartDiscovery"] == 1)
         }
+    }
+
+    @Test func `a start that is given up is ended when bluetoothd has answered it, before the next one`() async throws {
+        let (central, backend) = try await makeCentral()
+        await daemon.hang("after StartDiscovery")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await daemon.untilHung()
+        start.cancel()
+        await expectError(.cancelled) { try await start.value }
+        #expect(await daemon.isDiscovering)
+        await daemon.stopHanging()
+        let next = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
+        await until { await backend.discovery.changeCount == 1 }
+        await daemon.release()
+        try await next.value
+        #expect(await daemon.calls["StartDiscovery"] == 2)
+        #expect(await daemon.isDiscovering)
+        await central.shutDown()
+    }
+
+    @Test func `a start that is given up, and no other, leaves no session`() async throws {
+        let (central, backend) = try await makeCentral()
+        await daemon.hang("after StartDiscovery")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await daemon.untilHung()
+        start.cancel()
+        await expectError(.cancelled) { try await start.value }
+        await until { await daemon.calls["StopDiscovery"] ?? 0 > 0 }
+        await daemon.release()
+        await until { await !daemon.isDiscovering }
+        await central.shutDown()
+    }
+
+    @Test func `a passive start that is given up leaves no monitor`() async throws {
+        await daemon.offerMonitors()
+        let (central, backend) = try await makeCentral()
+        await daemon.hang("after RegisterMonitor")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter(isPassive: true)) }
+        await daemon.untilHung()
+        start.cancel()
+        await expectError(.cancelled) { try await start.value }
+        await until { await daemon.calls["UnregisterMonitor"] == 1 }
+        await daemon.release()
+        #expect(await !backend.isListening)
+        await central.shutDown()
     }
 
     @Test func `a passive change that hangs leaves no monitor behind, and the next central's alone`() async throws {

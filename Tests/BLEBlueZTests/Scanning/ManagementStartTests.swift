@@ -106,7 +106,7 @@ struct ManagementStartTests {
         await expectError(.peripheralNotFound) { try await backend.connect(stranger) }
         #expect(await daemon.calls["StartDiscovery"] == nil)
         kernel.send(ManagementPacketTests.found())
-        await until { await backend.stack.tree.isStranger(stranger) }
+        await until { await backend.stack.tree.isStranger(stranger, adapter: "/org/bluez/hci0") }
         let connect = Task { try await backend.connect(stranger) }
         await clock.sleepers(1, for: .seconds(5))
         #expect(await daemon.isDiscovering)
@@ -114,6 +114,42 @@ struct ManagementStartTests {
         await expectError(.peripheralNotFound) { try await connect.value }
         await until { await !daemon.isDiscovering }
         #expect(await backend.isQuiet)
+        await central.shutDown()
+    }
+
+    @Test func `connections to several peripherals share one session, beside which scans begin and end`() async throws {
+        let (kernel, clock) = (ScriptedKernel(), ManualClock())
+        let backend = BlueZCentral(world.makeStack(), kernel.socket)
+        let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+        try await backend.startDiscovery(DiscoveryFilter())
+        let strangers = (1...3).map { DeviceID(address: 0xF000_0000_0000 | $0) }
+        for stranger in strangers { kernel.send(ManagementPacketTests.found(stranger.octets)) }
+        for stranger in strangers {
+            await until { await backend.stack.tree.isStranger(stranger, adapter: "/org/bluez/hci0") }
+        }
+        let first = Task { try await backend.connect(strangers[0]) }
+        await clock.sleepers(1, for: .seconds(5))
+        let others = strangers.dropFirst().map { stranger in Task { try await backend.connect(stranger) } }
+        await clock.sleepers(3, for: .seconds(5))
+        // A scan ends, and another one begins, without waiting for them.
+        try await backend.stopDiscovery()
+        #expect(await daemon.isDiscovering)
+        #expect(await !backend.isListening)
+        try await backend.startDiscovery(DiscoveryFilter(transport: .any))
+        #expect(await backend.isListening)
+        try await backend.stopDiscovery()
+        #expect(await !backend.isListening)
+        #expect(await daemon.isDiscovering)
+        others[0].cancel()
+        await expectError(.cancelled) { try await others[0].value }
+        #expect(await daemon.isDiscovering)
+        await clock.sleepers(2, for: .seconds(5))
+        clock.advance(by: .seconds(5))
+        await expectError(.peripheralNotFound) { try await first.value }
+        await expectError(.peripheralNotFound) { try await others[1].value }
+        await until { await !daemon.isDiscovering }
+        #expect(await daemon.calls["StartDiscovery"] == 1)
+        #expect(await daemon.calls["StopDiscovery"] == 1)
         await central.shutDown()
     }
 
@@ -127,7 +163,7 @@ struct ManagementStartTests {
         try await backend.startDiscovery(DiscoveryFilter())
         let stranger = Peripheral.ID(rawValue: "F0:F1:F2:F3:F4:F5")
         kernel.send(ManagementPacketTests.found())
-        await until { await stack.tree.isStranger(stranger) }
+        await until { await stack.tree.isStranger(stranger, adapter: "/org/bluez/hci0") }
         let connect = Task { try await backend.connect(stranger) }
         await clock.sleepers(1, for: .seconds(5))
         await central.shutDown()
