@@ -109,6 +109,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         guard let role else { return }
         self.role = nil
         endSockets()
+        let wasScanning = isScanning
         stopManagement()
         onStack { $0.waits.lookAtAll() }
         let outcome = Outcome<Bool>()
@@ -131,7 +132,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         loopTimer.cancel()
         work.cancel()
         // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
-        if !hasEnded { abandonDiscovery() }
+        if !hasEnded { abandonDiscovery(mayHaveSession: wasScanning && onStack { $0.isShared }) }
         await stack.leave(role)
     }
 

@@ -20,16 +20,16 @@ extension BlueZCentral {
         discovery.filter = nil
         let (epoch, hadSocket) = (discovery.epoch, isQuiet)
         discovery.isLeavingSocket = filter.isPassive || filter.transport != .le
-        defer { discovery.isLeavingSocket = false }
+        defer { (discovery.isLeavingSocket, discovery.socketEnd) = (false, nil) }
         do throws(BLEError) {
             try await changeDiscovery(untimed, change)
         } catch {
             tolerate(.zero)
             // The shutdown may have given up the wait for its own turn, and the connection may outlast it.
-            if isShutDown { try? await endScan() }
+            if isShutDown { try? await endScan(for: change) }
             // The scan would go on as before, for which the socket is missing.
             if discovery.isLeavingSocket, hadSocket, !isListening, discovery.epoch == epoch {
-                report(.scanEnded(error))
+                report(.scanEnded(discovery.socketEnd ?? error))
             }
             throw error
         }
@@ -40,6 +40,7 @@ extension BlueZCentral {
     func beginChange() async throws(BLEError) -> Int {
         let change = onStack { $0.addScanChange() }
         discovery.changeCount += 1
+        discovery.objects.close()
         do throws(BLEError) {
             try await change.turn.wait()
         } catch {
@@ -59,7 +60,7 @@ extension BlueZCentral {
         let epoch = discovery.epoch
         if filter.isPassive {
             try await passive.start(filter)
-            try await stopSession()
+            try await stopSession(for: change)
             stopManagement()
         } else if filter.transport == .le, let management {
             guard let role else { throw .shutDown }
@@ -70,16 +71,15 @@ extension BlueZCentral {
                 throw error
             }
             await passive.stop()
-            try await stopSession()
+            try await stopSession(for: change)
             try checkChange(in: epoch)
             guard isQuiet else { throw ManagementScanner.hasEnded }
         } else {
             try await setFilter(filter)
             try checkChange(in: epoch)
-            if !discovery.isScan {
-                if !discovery.isOn { try await startSession(filter, for: change) }
+            if !discovery.isOn {
+                try await startSession(filter, for: change, in: epoch)
                 guard discovery.started(in: epoch) else { throw Self.disappeared }
-                discovery.beginScan()
                 stopManagement()
                 await passive.stop()
                 // Devices that another client's scan has found are in range too, and are not announced as new.
@@ -101,14 +101,14 @@ extension BlueZCentral {
     func managementEnded(_ error: BLEError) {
         discovery.filter = nil
         // A change to a scan without the socket reports it only if the change fails.
-        if !discovery.isLeavingSocket { report(.scanEnded(error)) }
+        if discovery.isLeavingSocket { discovery.socketEnd = error } else { report(.scanEnded(error)) }
     }
 
     /// Whether the kernel reports advertisements, and bluetoothd does not.
     var isQuiet: Bool { management?.isOn ?? false }
 
     /// Whether received advertisements are reported.
-    var isListening: Bool { discovery.isScan || passive.isOn || isQuiet }
+    var isListening: Bool { discovery.isOn || passive.isOn || isQuiet }
 
     /// Reports the advertisement of a device that bluetoothd has reported.
     func heard(_ path: String) {
@@ -138,14 +138,17 @@ extension BlueZCentral {
     ///
     /// Either the kernel is still scanning for a bluetoothd that has died, which ends by itself, or this client has a
     /// session from a call whose answer it did not await, which is ended first.
-    func startSession(_ filter: DiscoveryFilter, for change: Int) async throws(BLEError) {
+    ///
+    /// - Parameter epoch: that in which the change has begun.
+    func startSession(_ filter: DiscoveryFilter, for change: Int, in epoch: Int) async throws(BLEError) {
         var isFirst = true
         // By the loop's clock: the turn does not depend on who moves the central's.
         try await Backoff(every: .milliseconds(500)).retry(clock: stack.loop.clock) { () throws(BLEError) in
             if !isFirst {
-                guard !isShutDown else { throw .shutDown }
+                try checkChange(in: epoch)
                 // The filter is set again, whether or not the ended session had one.
                 try await setFilter(filter)
+                try checkChange(in: epoch)
             }
             isFirst = false
             _ = try await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StartDiscovery"), during: .discovery)
@@ -157,31 +160,32 @@ extension BlueZCentral {
             _ = try? await stack.call(BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery"), during: .discovery)
             return true
         }
+        // bluetoothd may have begun it after what has ended the epoch.
+        if discovery.epoch != epoch { abandonStart(of: change) }
     }
 
-    /// Ends the session of a start that has no answer. bluetoothd refuses that until it has answered, so the turn of the
-    /// change lasts until then.
-    private func abandonStart(of change: Int) {
-        onStack { $0.holdScanChange(change) }
-        Task {
-            try? await endSession()
-            onStack { $0.releaseScanChange(change) }
-        }
-    }
+    /// Ends the session of a start whose answer is not awaited. bluetoothd refuses that until it has answered.
+    private func abandonStart(of change: Int) { _ = beginEnd(of: change) }
 
-    /// Ends the session and the monitors that bluetoothd has, without waiting for the turn of a change. A change that is
-    /// under way ends by itself what it begins.
-    func abandonDiscovery() {
-        let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
-        onStack { stack in
-            _ = stack.start(
-                stop, during: .discovery, timeout: BlueZStack.promptly, read: { _ in }, completion: { _ in })
+    /// Ends the monitors that bluetoothd has, and its session, without waiting for the turn of a change.
+    ///
+    /// bluetoothd refuses to end a session while a start of this client has no answer. The change that has started it
+    /// ends it later, as long as the connection is open.
+    ///
+    /// - Parameter mayHaveSession: whether bluetoothd may have a session that outlasts the central.
+    func abandonDiscovery(mayHaveSession: Bool) {
+        if mayHaveSession {
+            let stop = BlueZ.call(adapterPath, BlueZ.adapter, "StopDiscovery")
+            onStack { stack in
+                _ = stack.start(
+                    stop, during: .discovery, timeout: BlueZStack.promptly, read: { _ in }, completion: { _ in })
+            }
         }
         passive.assumeIsolated { $0.forget(.shutDown) }
     }
 
     /// Whether bluetoothd or the kernel scans for this client, or may begin to.
-    var isScanning: Bool { isListening || discovery.isOn || discovery.changeCount > 0 }
+    var isScanning: Bool { isListening || discovery.changeCount > 0 }
 
     func setFilter(_ filter: DiscoveryFilter) async throws(BLEError) {
         var options: [String: DBusValue] = [
@@ -220,34 +224,45 @@ extension BlueZCentral {
         defer { endChange(change) }
         tolerate(.zero)
         discovery.filter = nil
-        try await endScan()
+        try await endScan(for: change)
     }
 
-    private func endScan() async throws(BLEError) {
+    private func endScan(for change: Int) async throws(BLEError) {
         stopManagement()
         await passive.stop()
-        try await stopSession()
+        try await stopSession(for: change)
     }
 
-    private func stopSession() async throws(BLEError) {
-        if discovery.endScan(isLast: isShutDown) { try await endSession() }
+    private func stopSession(for change: Int) async throws(BLEError) {
+        if discovery.stop() { try await endSession(of: change) }
     }
 
-    /// Ends the session and clears its filter, also for a caller that has given up.
-    func endSession() async throws(BLEError) {
-        let end = Task { () -> Result<Void, BLEError> in
-            do throws(BLEError) {
-                try await callStop()
-            } catch {
-                // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
-                guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else { return .failure(error) }
-            }
-            // `StopDiscovery` keeps the filter. An empty filter clears it.
-            _ = try? await stack.call(
-                BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
-            return .success(())
+    /// Ends a session of a change that has its turn, and clears the filter.
+    func endSession(of change: Int) async throws(BLEError) { try await beginEnd(of: change).wait() }
+
+    /// Begins to end a session, also for a caller that has given up. The turn of its change lasts until that is done.
+    private func beginEnd(of change: Int) -> Outcome<Void> {
+        discovery.changeCount += 1
+        onStack { $0.holdScanChange(change) }
+        let outcome = Outcome<Void>()
+        Task {
+            await outcome.deliver { () throws(BLEError) in try await self.endSession() }
+            discovery.changeCount -= 1
+            onStack { $0.releaseScanChange(change) }
         }
-        try await end.value.get()
+        return outcome
+    }
+
+    private func endSession() async throws(BLEError) {
+        do throws(BLEError) {
+            try await callStop()
+        } catch {
+            // `Failed: No discovery started`, and `NotReady` after a power-off, mean that no session is left.
+            guard [.scanFailed, .poweredOff, .adapterNotFound].contains(error.code) else { throw error }
+        }
+        // `StopDiscovery` keeps the filter. An empty filter clears it.
+        _ = try? await stack.call(
+            BlueZ.call(adapterPath, BlueZ.adapter, "SetDiscoveryFilter", .options()), during: .discovery)
     }
 
     /// Calls `StopDiscovery`, and repeats it while it answers `InProgress`.

@@ -1,67 +1,55 @@
 internal import BLE
+internal import Waiting
 
 extension BlueZCentral {
     /// How long bluetoothd may take to receive a peripheral that the kernel has heard.
     private static let objectLimit = Duration.seconds(5)
 
-    /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session of its own, which
-    /// ends with the next advertisement of the peripheral, or of the last one that is awaited. Does nothing for any
-    /// other peripheral.
+    /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session, which ends with the
+    /// next advertisement of the peripheral, or of the last one that is awaited. Does nothing for any other peripheral.
     ///
     /// Throws `peripheralNotFound` if bluetoothd does not receive it within 5 s.
     func makeObject(of peripheral: Peripheral.ID) async throws(BLEError) {
-        guard needsObject(peripheral) else { return }
-        if discovery.isOn {
-            discovery.beginObject()
-        } else if try await !beginObject(of: peripheral) {
-            return
-        }
-        let received: Result<Void, BLEError>
+        guard management != nil, !discovery.isOn, knownPath(of: peripheral) == nil,
+            onStack({ $0.tree.isStranger(peripheral, adapter: $0.choice.path) })
+        else { return }
+        let (batch, isNew, start) = discovery.objects.join()
+        defer { discovery.objects.leave(batch) }
+        if isNew { Task { await self.makeObjects(batch) } }
+        try await start.wait()
         do throws(BLEError) {
-            received = .success(
-                try await stack.awaitDevice(peripheral, within: Self.objectLimit) { [weak self] in
-                    self?.enter { $0.isShutDown } ?? true
-                })
+            try await stack.awaitDevice(peripheral, within: Self.objectLimit) { [weak self] in
+                self?.enter { $0.isShutDown } ?? true
+            }
         } catch {
-            received = .failure(error)
+            throw isShutDown ? .shutDown : error
         }
-        // Also for a caller that has given up.
-        let end = Task { await self.endObject() }
-        await end.value
-        guard !isShutDown else { throw .shutDown }
-        try received.get()
     }
 
-    private func needsObject(_ peripheral: Peripheral.ID) -> Bool {
-        management != nil && knownPath(of: peripheral) == nil
-            && onStack { $0.tree.isStranger(peripheral, adapter: $0.choice.path) }
-    }
-
-    /// Begins a session, unless there is one by now. Returns false if there is an object by now.
-    private func beginObject(of peripheral: Peripheral.ID) async throws(BLEError) -> Bool {
-        let change = try await beginChange()
+    /// Has bluetoothd scan for a batch of connections.
+    private func makeObjects(_ batch: Int) async {
+        // (Nobody cancels the task.)
+        guard let change = try? await beginChange() else { return }
         defer { endChange(change) }
-        guard !isShutDown else { throw .shutDown }
-        guard needsObject(peripheral) else { return false }
-        if !discovery.isOn {
-            try requirePower()
-            let (epoch, filter) = (discovery.epoch, DiscoveryFilter())
-            try await setFilter(filter)
-            try checkChange(in: epoch)
-            try await startSession(filter, for: change)
-            guard discovery.started(in: epoch) else { throw Self.disappeared }
+        defer { discovery.objects.remove(batch) }
+        guard !discovery.objects.isEmpty(batch) else { return }
+        let epoch = discovery.epoch
+        var result = Result<Void, BLEError>.success(())
+        // A scan that has begun meanwhile is that of bluetoothd's.
+        let hasScan = discovery.isOn
+        do throws(BLEError) {
+            if !hasScan {
+                try checkChange(in: epoch)
+                try requirePower()
+                try await setFilter(DiscoveryFilter())
+                try await startSession(DiscoveryFilter(), for: change, in: epoch)
+            }
+        } catch {
+            result = .failure(error)
         }
-        discovery.beginObject()
-        return true
-    }
-
-    /// The last one ends the session, unless another begins to await an object before its turn has come.
-    private func endObject() async {
-        guard discovery.isForOneObject, let change = try? await beginChange() else {
-            _ = discovery.endObject()
-            return
-        }
-        defer { endChange(change) }
-        if discovery.endObject() { try? await endSession() }
+        let end = discovery.objects.begin(batch, result)
+        guard case .success = result, !hasScan else { return }
+        try? await end?.wait()
+        if discovery.epoch == epoch { try? await endSession(of: change) }
     }
 }

@@ -125,12 +125,17 @@ actor PassiveScanner: BlueZRole {
     /// Ends a scan, also for a caller that has given up.
     private func end(_ scan: PassiveScan) async {
         guard let scan = take(scan) else { return }
-        let end = Task {
-            guard scan.released.isEmpty else { return await self.end(released: scan) }
-            _ = try? await stack.call(Self.unregister(scan), during: .discovery)
-            await scan.monitors.stop()
+        let end = Outcome<Void>()
+        Task {
+            if scan.released.isEmpty {
+                _ = try? await stack.call(Self.unregister(scan), during: .discovery)
+                await scan.monitors.stop()
+            } else {
+                await self.end(released: scan)
+            }
+            end.deliver(.success(()))
         }
-        await end.value
+        try? await end.wait()
     }
 
     /// Ends a scan of which bluetoothd has released monitors: 5.66 crashes if such a monitor is unregistered. The others

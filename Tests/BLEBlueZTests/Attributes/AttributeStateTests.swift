@@ -1,5 +1,6 @@
 import BLE
 import Testing
+import Waiting
 
 @testable import BLEBlueZ
 
@@ -160,28 +161,42 @@ import Testing
         #expect(session.started(in: epoch) == false)
         #expect(!session.isOn)
         #expect(session.started(in: session.epoch) == true)
-        #expect(session.endScan(isLast: false) == true)
-        #expect(session.endScan(isLast: false) == false)
+        #expect(session.stop() == true)
+        #expect(session.stop() == false)
     }
 
-    @Test func `the session ends with its last use, a scan's or an object's`() {
-        var session = DiscoverySession()
-        #expect(session.started(in: session.epoch) == true)
-        session.beginObject()
-        #expect(session.isForOneObject)
-        session.beginScan()
-        session.beginObject()
-        #expect(!session.isForOneObject)
-        #expect(session.endScan(isLast: false) == false)
-        #expect(session.isOn && !session.isScan)
-        #expect(session.endObject() == false)
-        #expect(session.isForOneObject)
-        #expect(session.endObject() == true)
-        #expect(!session.isOn)
-        // The last use of all.
-        #expect(session.started(in: session.epoch) == true)
-        session.beginObject()
-        #expect(session.endScan(isLast: true) == true)
-        #expect(session.endObject() == false)
+    @Test func `connections that wait for objects share a batch until another change waits`() async throws {
+        var objects = AwaitedObjects()
+        let first = objects.join()
+        // Before bluetoothd scans, all are accepted.
+        objects.close()
+        let second = objects.join()
+        #expect(first.isNew && !second.isNew && first.batch == second.batch)
+        #expect(first.start.isOpen && second.start.isOpen)
+        let end = try #require(objects.begin(first.batch, .success(())))
+        #expect(!first.start.isOpen && !second.start.isOpen)
+        let third = objects.join()
+        #expect(!third.isNew && !third.start.isOpen)
+        objects.close()
+        let fourth = objects.join()
+        #expect(fourth.isNew && fourth.batch != first.batch && fourth.start.isOpen)
+        for _ in 1...3 {
+            #expect(end.isOpen)
+            objects.leave(first.batch)
+        }
+        #expect(!end.isOpen && objects.isEmpty(first.batch))
+        objects.remove(first.batch)
+        // The next batch, whose start fails.
+        #expect(!objects.isEmpty(fourth.batch))
+        _ = objects.begin(fourth.batch, .failure(.shutDown))
+        await #expect(throws: BLEError.self) { try await fourth.start.wait() }
+        objects.remove(fourth.batch)
+        objects.leave(fourth.batch)
+        let fifth = objects.join()
+        #expect(fifth.isNew)
+        // One that all have left is not joined.
+        objects.leave(fifth.batch)
+        let sixth = objects.join()
+        #expect(sixth.isNew)
     }
 }

@@ -117,7 +117,7 @@ struct ManagementStartTests {
         await central.shutDown()
     }
 
-    @Test func `connections to several peripherals share one session, beside which scans begin and end`() async throws {
+    @Test func `connections to several peripherals share one session, after which scans begin`() async throws {
         let (kernel, clock) = (ScriptedKernel(), ManualClock())
         let backend = BlueZCentral(world.makeStack(), kernel.socket)
         let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
@@ -131,15 +131,8 @@ struct ManagementStartTests {
         await clock.sleepers(1, for: .seconds(5))
         let others = strangers.dropFirst().map { stranger in Task { try await backend.connect(stranger) } }
         await clock.sleepers(3, for: .seconds(5))
-        // A scan ends, and another one begins, without waiting for them.
-        try await backend.stopDiscovery()
-        #expect(await daemon.isDiscovering)
-        #expect(await !backend.isListening)
-        try await backend.startDiscovery(DiscoveryFilter(transport: .any))
-        #expect(await backend.isListening)
-        try await backend.stopDiscovery()
-        #expect(await !backend.isListening)
-        #expect(await daemon.isDiscovering)
+        let scan = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
+        await until { await backend.discovery.changeCount == 2 }
         others[0].cancel()
         await expectError(.cancelled) { try await others[0].value }
         #expect(await daemon.isDiscovering)
@@ -147,8 +140,10 @@ struct ManagementStartTests {
         clock.advance(by: .seconds(5))
         await expectError(.peripheralNotFound) { try await first.value }
         await expectError(.peripheralNotFound) { try await others[1].value }
-        await until { await !daemon.isDiscovering }
-        #expect(await daemon.calls["StartDiscovery"] == 1)
+        try await scan.value
+        #expect(await daemon.isDiscovering)
+        #expect(await backend.isListening)
+        #expect(await daemon.calls["StartDiscovery"] == 2)
         #expect(await daemon.calls["StopDiscovery"] == 1)
         await central.shutDown()
     }
