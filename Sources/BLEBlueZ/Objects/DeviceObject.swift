@@ -131,8 +131,8 @@ extension ObjectTree.DeviceObject {
     /// Whether ``endReception()`` has an effect.
     var needsEndOfReception: Bool { reception != .none || !isHeard && advertisement.rssi != nil }
 
-    /// Forgets the structures, without which later advertisements arrive, and the signal strength, unless bluetoothd has
-    /// reported one, whose end it also reports.
+    /// Forgets the structures, without which later advertisements arrive, and the signal strength, unless bluetoothd
+    /// has reported one, whose end it also reports.
     mutating func endReception() {
         if reception != .none { advertisement.structures = [] }
         reception = .none

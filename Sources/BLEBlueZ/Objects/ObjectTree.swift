@@ -82,8 +82,8 @@ struct ObjectTree: Sendable {
     /// The devices that only the kernel has heard.
     var strangerIDs: [DeviceID] { strangers.ids }
 
-    /// Returns the devices that only the kernel has heard, and that are not kept any more: too many, or those of another
-    /// adapter.
+    /// Returns the devices that only the kernel has heard, and that are not kept any more: too many, or those of
+    /// another adapter.
     mutating func takeForgotten(adapter: String) -> [DeviceID] {
         strangers.takeForgotten().filter { !isStranger($0, adapter: adapter) && device($0, adapter: adapter) == nil }
     }

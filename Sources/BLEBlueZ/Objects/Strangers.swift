@@ -77,10 +77,11 @@ struct Strangers: Sendable {
 
     /// Whether a device was heard with an adapter.
     func contains(_ address: UInt64, adapter: UInt16) -> Bool {
-        adapter == self.adapter && [false, true].contains {
-            let sender = Sender(address: address, isRandom: $0)
-            return recent[sender] != nil || former[sender] != nil
-        }
+        adapter == self.adapter
+            && [false, true].contains {
+                let sender = Sender(address: address, isRandom: $0)
+                return recent[sender] != nil || former[sender] != nil
+            }
     }
 }
 

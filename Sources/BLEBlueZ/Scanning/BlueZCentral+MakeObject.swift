@@ -5,8 +5,9 @@ extension BlueZCentral {
     /// How long bluetoothd may take to receive a peripheral that the kernel has heard.
     private static let objectLimit = Duration.seconds(5)
 
-    /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session, which ends with the
-    /// next advertisement of the peripheral, or of the last one that is awaited. Does nothing for any other peripheral.
+    /// Has bluetoothd make an object of a peripheral that only the kernel has heard: with a session, which ends with
+    /// the next advertisement of the peripheral, or of the last one that is awaited. Does nothing for any other
+    /// peripheral.
     ///
     /// Throws `peripheralNotFound` if bluetoothd does not receive it within 5 s.
     func makeObject(of peripheral: Peripheral.ID) async throws(BLEError) {
@@ -28,7 +29,7 @@ extension BlueZCentral {
 
     /// Has bluetoothd scan for a batch of connections.
     private func makeObjects(_ batch: Int) async {
-        // (Nobody cancels the task.)
+        // Nobody cancels the task.
         guard let change = try? await beginChange() else { return }
         defer { endChange(change) }
         defer { discovery.objects.remove(batch) }

@@ -138,8 +138,8 @@ actor PassiveScanner: BlueZRole {
         try? await end.wait()
     }
 
-    /// Ends a scan of which bluetoothd has released monitors: 5.66 crashes if such a monitor is unregistered. The others
-    /// end when their objects do.
+    /// Ends a scan of which bluetoothd has released monitors: 5.66 crashes if such a monitor is unregistered. The
+    /// others end when their objects do.
     private func end(released scan: PassiveScan) async {
         for path in scan.paths where !scan.released.contains(path) { try? await scan.monitors.remove(path) }
         await scan.monitors.stop()

@@ -97,7 +97,7 @@ struct RealClassicTests {
         }
     }
 
-    @Test func `a scan by the kernel goes on beside scans for Classic, of another program and of its own`() async throws {
+    @Test func `a scan by the kernel goes on beside scans for Classic, of its own and of others`() async throws {
         try await withCentral(.managementSocket) { central in
             var events = central.discoveryEvents(
                 matching: .id(Self.strap), duplicates: true, staleAfter: nil
