@@ -121,7 +121,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
                 // however slow bluetoothd is.
                 group.addTask { await self.leaveSession() }
-                if isScanning { group.addTask { try? await self.stopDiscovery() } }
+                // What is ending with the connection needs no wait.
+                if isListening || isScanning && onStack({ $0.isShared }) {
+                    group.addTask { try? await self.stopDiscovery() }
+                }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()

@@ -37,10 +37,12 @@ extension BlueZCentral {
     }
 
     /// Waits until earlier changes of scans over this connection have ended. Returns the number of this one.
-    func beginChange() async throws(BLEError) -> Int {
+    ///
+    /// - Parameter follows: whether the connections that wait for objects are an earlier change.
+    func beginChange(follows: Bool = true) async throws(BLEError) -> Int {
         let change = onStack { $0.addScanChange() }
         discovery.changeCount += 1
-        discovery.objects.close()
+        if follows { discovery.objects.close() }
         do throws(BLEError) {
             try await change.turn.wait()
         } catch {
@@ -60,7 +62,7 @@ extension BlueZCentral {
         let epoch = discovery.epoch
         if filter.isPassive {
             try await passive.start(filter)
-            try await stopSession(for: change)
+            try await replaceSession(for: change)
             stopManagement()
         } else if filter.transport == .le, let management {
             guard let role else { throw .shutDown }
@@ -71,7 +73,7 @@ extension BlueZCentral {
                 throw error
             }
             await passive.stop()
-            try await stopSession(for: change)
+            try await replaceSession(for: change)
             try checkChange(in: epoch)
             guard isQuiet else { throw ManagementScanner.hasEnded }
         } else {
@@ -133,6 +135,8 @@ extension BlueZCentral {
 
     /// How long to retry. The kernel's scan takes 10.24 s.
     private static let busyLimit = Duration.seconds(15)
+    /// How long to repeat a stop: longer than D-Bus lets bluetoothd wait with its answer to a start, 25 s.
+    private static let stopLimit = Duration.seconds(30)
 
     /// Calls `StartDiscovery` for a change that has its turn, and retries while it answers `InProgress`.
     ///
@@ -170,7 +174,7 @@ extension BlueZCentral {
     /// Ends the monitors that bluetoothd has, and its session, without waiting for the turn of a change.
     ///
     /// bluetoothd refuses to end a session while a start of this client has no answer. The change that has started it
-    /// ends it later, as long as the connection is open.
+    /// ends it later, if another role keeps the stack's session with the bus open.
     ///
     /// - Parameter mayHaveSession: whether bluetoothd may have a session that outlasts the central.
     func abandonDiscovery(mayHaveSession: Bool) {
@@ -237,6 +241,15 @@ extension BlueZCentral {
         if discovery.stop() { try await endSession(of: change) }
     }
 
+    /// Ends the session of the former scan, also for a caller that gives up: the next scan is on.
+    private func replaceSession(for change: Int) async throws(BLEError) {
+        do throws(BLEError) {
+            try await stopSession(for: change)
+        } catch {
+            guard error.code == .cancelled else { throw error }
+        }
+    }
+
     /// Ends a session of a change that has its turn, and clears the filter.
     func endSession(of change: Int) async throws(BLEError) { try await beginEnd(of: change).wait() }
 
@@ -276,7 +289,8 @@ extension BlueZCentral {
         try await pauses.retry(clock: stack.loop.clock) { () throws(BLEError) in
             _ = try await stack.call(stop, during: .discovery)
         } while: { error, waited in
-            error.code == .busy && waited < Self.busyLimit
+            // bluetoothd may be busy with something else for a while, and then handles both.
+            [.busy, .timedOut].contains(error.code) && waited < Self.stopLimit
         }
     }
 }

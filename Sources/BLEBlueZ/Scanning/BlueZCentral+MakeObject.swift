@@ -11,7 +11,7 @@ extension BlueZCentral {
     ///
     /// Throws `peripheralNotFound` if bluetoothd does not receive it within 5 s.
     func makeObject(of peripheral: Peripheral.ID) async throws(BLEError) {
-        guard management != nil, !discovery.isOn, knownPath(of: peripheral) == nil,
+        guard management != nil, knownPath(of: peripheral) == nil,
             onStack({ $0.tree.isStranger(peripheral, adapter: $0.choice.path) })
         else { return }
         let (batch, isNew, start) = discovery.objects.join()
@@ -30,7 +30,7 @@ extension BlueZCentral {
     /// Has bluetoothd scan for a batch of connections.
     private func makeObjects(_ batch: Int) async {
         // Nobody cancels the task.
-        guard let change = try? await beginChange() else { return }
+        guard let change = try? await beginChange(follows: false) else { return }
         defer { endChange(change) }
         defer { discovery.objects.remove(batch) }
         guard !discovery.objects.isEmpty(batch) else { return }
@@ -49,8 +49,8 @@ extension BlueZCentral {
             result = .failure(error)
         }
         let end = discovery.objects.begin(batch, result)
-        guard case .success = result, !hasScan else { return }
+        guard case .success = result else { return }
         try? await end?.wait()
-        if discovery.epoch == epoch { try? await endSession(of: change) }
+        if !hasScan, discovery.epoch == epoch { try? await endSession(of: change) }
     }
 }

@@ -48,6 +48,8 @@ struct AwaitedObjects {
         var count = 0
         /// Those that wait for bluetoothd to scan; nil once it does.
         var starts: [Outcome<Void>]? = []
+        /// Whether another change waits behind it.
+        var isFollowed = false
         /// Succeeds when the last connection has left.
         let end = Outcome<Void>()
     }
@@ -79,9 +81,11 @@ struct AwaitedObjects {
         batches[batch]?.end.deliver(.success(()))
     }
 
-    /// Another change waits, before which the batch that bluetoothd scans for, if there is one, accepts no more.
+    /// Another change waits. The batch before it accepts no more connections once bluetoothd scans.
     mutating func close() {
-        if let batch = open, batches[batch]?.starts == nil { open = nil }
+        guard let batch = open else { return }
+        batches[batch]?.isFollowed = true
+        if batches[batch]?.starts == nil { open = nil }
     }
 
     func isEmpty(_ batch: Int) -> Bool { batches[batch]?.count ?? 0 == 0 }
@@ -90,6 +94,7 @@ struct AwaitedObjects {
     mutating func begin(_ batch: Int, _ result: Result<Void, BLEError>) -> Outcome<Void>? {
         for start in batches[batch]?.starts ?? [] { start.deliver(result) }
         batches[batch]?.starts = nil
+        if open == batch, batches[batch]?.isFollowed == true { open = nil }
         return batches[batch]?.end
     }
 

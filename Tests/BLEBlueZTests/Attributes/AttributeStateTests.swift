@@ -168,8 +168,6 @@ import Waiting
     @Test func `connections that wait for objects share a batch until another change waits`() async throws {
         var objects = AwaitedObjects()
         let first = objects.join()
-        // Before bluetoothd scans, all are accepted.
-        objects.close()
         let second = objects.join()
         #expect(first.isNew && !second.isNew && first.batch == second.batch)
         #expect(first.start.isOpen && second.start.isOpen)
@@ -187,10 +185,17 @@ import Waiting
         }
         #expect(!end.isOpen && objects.isEmpty(first.batch))
         objects.remove(first.batch)
-        // The next batch, whose start fails.
+        // The next batch, behind which another change waits before bluetoothd scans for it.
+        objects.close()
+        let before = objects.join()
+        #expect(!before.isNew)
+        objects.leave(before.batch)
         #expect(!objects.isEmpty(fourth.batch))
         _ = objects.begin(fourth.batch, .failure(.shutDown))
         await #expect(throws: BLEError.self) { try await fourth.start.wait() }
+        let after = objects.join()
+        #expect(after.isNew)
+        objects.leave(after.batch)
         objects.remove(fourth.batch)
         objects.leave(fourth.batch)
         let fifth = objects.join()

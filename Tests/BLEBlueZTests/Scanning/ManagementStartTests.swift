@@ -122,17 +122,20 @@ struct ManagementStartTests {
         let backend = BlueZCentral(world.makeStack(), kernel.socket)
         let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
         try await backend.startDiscovery(DiscoveryFilter())
-        let strangers = (1...3).map { DeviceID(address: 0xF000_0000_0000 | $0) }
+        let strangers = (1...4).map { DeviceID(address: 0xF000_0000_0000 | $0) }
         for stranger in strangers { kernel.send(ManagementPacketTests.found(stranger.octets)) }
         for stranger in strangers {
             await until { await backend.stack.tree.isStranger(stranger, adapter: "/org/bluez/hci0") }
         }
         let first = Task { try await backend.connect(strangers[0]) }
         await clock.sleepers(1, for: .seconds(5))
-        let others = strangers.dropFirst().map { stranger in Task { try await backend.connect(stranger) } }
+        let others = strangers[1...2].map { stranger in Task { try await backend.connect(stranger) } }
         await clock.sleepers(3, for: .seconds(5))
         let scan = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
         await until { await backend.discovery.changeCount == 2 }
+        // One that comes after the scan does not delay it.
+        let late = Task { try await backend.connect(strangers[3]) }
+        await until { await backend.discovery.changeCount == 3 }
         others[0].cancel()
         await expectError(.cancelled) { try await others[0].value }
         #expect(await daemon.isDiscovering)
@@ -141,6 +144,8 @@ struct ManagementStartTests {
         await expectError(.peripheralNotFound) { try await first.value }
         await expectError(.peripheralNotFound) { try await others[1].value }
         try await scan.value
+        late.cancel()
+        await #expect(throws: BLEError.self) { try await late.value }
         #expect(await daemon.isDiscovering)
         #expect(await backend.isListening)
         #expect(await daemon.calls["StartDiscovery"] == 2)
