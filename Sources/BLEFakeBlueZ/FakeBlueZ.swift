@@ -44,6 +44,14 @@ public actor FakeBlueZ {
     let backend: SimulatedBackend
     /// The bus thread.
     nonisolated let loop: EventLoop
+    /// The kernel's management sockets, of all adapters.
+    nonisolated let kernelManagement: FakeManagement
+    /// The number of the discovery that a program has started in the kernel; nil if none runs.
+    var kernelDiscovery: Int?
+    /// The number of such discoveries so far.
+    package internal(set) var kernelDiscoveries = 0
+    /// How often a program has stopped the daemon's discovery in the kernel.
+    package internal(set) var foreignStops = 0
     var session: BusSession?
 
     /// The agents, in the order in which they were registered, and which of them is the default.
@@ -197,6 +205,7 @@ public actor FakeBlueZ {
         adapterAddress = "C0:FF:EE:00:00:01"
         first = FakeFirst(nil)
         loop = EventLoop(name: "fake-bluez")
+        kernelManagement = FakeManagement(loop)
         backend = .simulated(radio, adapter: "hci0")
     }
 
@@ -212,6 +221,7 @@ public actor FakeBlueZ {
         self.adapterAddress = adapterAddress
         self.first = FakeFirst(first)
         loop = first.loop
+        kernelManagement = first.kernelManagement
         backend = .simulated(radio, adapter: name)
     }
 }
@@ -224,4 +234,7 @@ struct FakeFirst: Sendable {
 
     /// The first adapter; `other` if that is it.
     func or(_ other: FakeBlueZ) -> FakeBlueZ { daemon ?? other }
+
+    /// The first adapter; nil if that is it, or exists no more.
+    var daemonOrNil: FakeBlueZ? { daemon }
 }

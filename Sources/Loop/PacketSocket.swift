@@ -181,10 +181,14 @@ package final class PacketSocket: @unchecked Sendable {
         updateWatch()
     }
 
-    /// Delivers everything that has arrived, even without room.
-    package func drain() {
+    /// Delivers what has arrived, even without room, up to a number of packets. Returns whether that was everything.
+    @discardableResult package func drain(atMost limit: Int = .max) -> Bool {
         loop.checkIsolated()
-        while let onPacket, case .packet(let packet) = receive() { _ = onPacket(packet) }
+        for _ in 0..<limit {
+            guard let onPacket, case .packet(let packet) = receive() else { return true }
+            _ = onPacket(packet)
+        }
+        return false
     }
 
     // MARK: Writing

@@ -83,8 +83,23 @@ import Testing
         await until { seen.packets.count >= 5 }
         await onLoop {}
         #expect(seen.packets.count == 5)
-        await onLoop { reader.drain() }
+        await onLoop { _ = reader.drain() }
         #expect(seen.packets == (0..<10).map { [$0] })
+        await close(reader, writer)
+    }
+
+    @Test func `a limited number is drained, and more on request`() async throws {
+        let seen = Seen()
+        seen.state.withLock { $0.room = 1 }
+        let (reader, writer) = try await pair(seen)
+        for number in UInt8(0)..<8 { #expect(try writer.send([number])) }
+        await until { seen.packets.count >= 1 }
+        await onLoop {
+            #expect(!reader.drain(atMost: 3))
+            #expect(seen.packets.count == 4)
+            #expect(reader.drain(atMost: 5))
+        }
+        #expect(seen.packets == (0..<8).map { [$0] })
         await close(reader, writer)
     }
 

@@ -145,8 +145,9 @@ public struct Advertisement: Hashable, Sendable {
     }
     /// AD structures as received, as far as the system reports them.
     ///
-    /// An experimental bluetoothd reports the structures that none of its other properties cover, ordered by type.
-    /// Otherwise, the array is empty.
+    /// An experimental bluetoothd reports the structures that none of its other properties cover, ordered by type. The
+    /// kernel's management socket and a Bluetooth proxy report all structures of the last packet, in their order, with
+    /// those of the scan response. Otherwise, the array is empty.
     public var structures: [AdvertisingStructure] {
         get { content.value.structures }
         _modify { yield &content.value.structures }

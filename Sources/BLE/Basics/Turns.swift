@@ -121,5 +121,5 @@ extension Turns where Wait == Outcome<Void> {
     package mutating func end(_ ticket: Ticket) { leave(ticket)?.wait.deliver(.success(())) }
 
     /// Ends a hold, and begins the next turn if the ticket has left.
-    mutating func endHold(_ ticket: Ticket) { release(ticket)?.wait.deliver(.success(())) }
+    package mutating func endHold(_ ticket: Ticket) { release(ticket)?.wait.deliver(.success(())) }
 }

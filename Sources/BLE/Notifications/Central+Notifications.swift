@@ -261,20 +261,33 @@ extension Central {
     /// Restores what is interrupted although the link is up, each subscription by itself.
     func restoreInterrupted(_ id: Peripheral.ID) {
         for (subscription, key) in links[id]?.subscriptions.interrupted ?? [] {
-            Task {
-                // The link may have ended in the meantime, which has ended or interrupted the stream.
-                guard connectionState(id) == .connected else { return }
-                do throws(BLEError) {
-                    let handle = try await services(id).find(key).1.handle
-                    let attribute = AttributeID(peripheral: id, handle: handle)
-                    guard links[id]?.subscriptions.move([(subscription, attribute)]).isEmpty ?? true else {
-                        throw BLEError(.disconnected, "the characteristic has a new handle", remedy: "Subscribe again.")
-                    }
-                    try await restore(subscription, of: id, key)
-                } catch {
-                    report(unhandled: error, while: "restoring a subscription", of: id)
-                    if connectionState(id) == .connected { end(subscription, of: id, error.at(id)) }
+            Task { await restoreInterrupted(subscription, of: id, key) }
+        }
+    }
+
+    /// How often a subscription is restored in services that change meanwhile.
+    private static let restoreRounds = 4
+
+    private func restoreInterrupted(
+        _ subscription: SubscriptionMachine.ID, of id: Peripheral.ID, _ key: CharacteristicKey
+    ) async {
+        for round in 1...Self.restoreRounds {
+            // The link may have ended in the meantime, which has ended or interrupted the stream.
+            guard connectionState(id) == .connected else { return }
+            let changes = links[id]?.serviceChanges
+            do throws(BLEError) {
+                let handle = try await services(id).find(key).1.handle
+                let attribute = AttributeID(peripheral: id, handle: handle)
+                guard links[id]?.subscriptions.move([(subscription, attribute)]).isEmpty ?? true else {
+                    throw BLEError(.disconnected, "the characteristic has a new handle", remedy: "Subscribe again.")
                 }
+                return try await restore(subscription, of: id, key)
+            } catch {
+                // The characteristic was found in services that have changed since.
+                if round < Self.restoreRounds, error.isRetryable, links[id]?.serviceChanges != changes { continue }
+                report(unhandled: error, while: "restoring a subscription", of: id)
+                if connectionState(id) == .connected { end(subscription, of: id, error.at(id)) }
+                return
             }
         }
     }

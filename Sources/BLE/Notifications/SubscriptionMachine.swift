@@ -161,7 +161,11 @@ struct SubscriptionMachine {
             guard subscriptions[id] != nil else { return nil }
             guard ids[attribute] == nil else { return id }
             ids[attribute] = id
-            subscriptions[id]!.attribute = attribute
+            if subscriptions[id]!.attribute != attribute {
+                subscriptions[id]!.attribute = attribute
+                // A start at the former one may have no answer yet.
+                subscriptions[id]!.isOn = false
+            }
             return nil
         }
     }

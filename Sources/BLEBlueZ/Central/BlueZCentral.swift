@@ -23,7 +23,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
 
     private var context: CentralContext?
     /// This role's number with the stack, from the start until the shutdown.
-    private var role: Int?
+    private(set) var role: Int?
     private(set) var isShutDown = false
     private(set) var agent: BlueZAgent?
     /// The agents of the central's radios on this bus.
@@ -31,6 +31,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private(set) lazy var passive = PassiveScanner(stack, clock: configuredClock) { [weak self] event in
         self?.enter { $0.handle(event) }
     }
+    /// Opens the kernel's management socket, with which active scans for LE are made. Nil: they are bluetoothd's.
+    private nonisolated let managementSocket: ManagementSocket?
+    /// Scans with that socket; nil without one.
+    private(set) lazy var management = makeManagementScanner()
     let waits = ObjectWaits()
 
     var links = OwnLinks()
@@ -47,14 +51,19 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     /// The peripherals that were known before bluetoothd was lost.
     private var formerPeripherals: Set<Peripheral.ID> = []
 
-    /// - Parameter stack: the part that this role shares with others on the same adapter.
-    package init(_ stack: BlueZStack) { self.init(stack, BlueZAgents()) }
+    /// - Parameters:
+    ///   - stack: the part that this role shares with others on the same adapter.
+    ///   - managementSocket: opens the socket from which advertisements are received; nil if bluetoothd reports them.
+    package init(_ stack: BlueZStack, _ managementSocket: ManagementSocket? = nil) {
+        self.init(stack, managementSocket, BlueZAgents())
+    }
 
     /// - Parameters:
     ///   - stack: the part that this role shares with others on the same adapter.
+    ///   - managementSocket: opens the socket from which advertisements are received; nil if bluetoothd reports them.
     ///   - agents: those of the central's other radios on the bus.
-    init(_ stack: BlueZStack, _ agents: BlueZAgents) {
-        (self.stack, self.agents) = (stack, agents)
+    init(_ stack: BlueZStack, _ managementSocket: ManagementSocket?, _ agents: BlueZAgents) {
+        (self.stack, self.managementSocket, self.agents) = (stack, managementSocket, agents)
         waits.onChange = { isWaiting in stack.enter { $0.hold(isWaiting) } }
     }
 
@@ -69,7 +78,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     }
 
     /// Sets the maximum delay of advertisements that the scan tolerates.
-    func tolerate(_ delay: Duration) { onStack { [role] in $0.setTolerance(delay, of: role) } }
+    func tolerate(_ delay: Duration) {
+        onStack { [role] in $0.setTolerance(delay, of: role) }
+        management?.assumeIsolated { $0.tolerate(delay) }
+    }
 
     // MARK: Starting and stopping
 
@@ -89,7 +101,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     }
 
     /// The maximum time for a shutdown. bluetoothd takes about 2 s for each link, and ends them all at the same time.
-    private static let leaving = Duration.seconds(5)
+    static let leaving = Duration.seconds(5)
 
     /// Ends the links that were made for this program, and leaves the stack.
     public func shutDown() async {
@@ -97,22 +109,33 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         guard let role else { return }
         self.role = nil
         endSockets()
-        let outcome = Outcome<Void>()
-        let timer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
+        let wasScanning = isScanning
+        stopManagement()
+        onStack { $0.waits.lookAtAll() }
+        let outcome = Outcome<Bool>()
+        // Whichever is first: nobody may move the central's clock.
+        let timer = Expiry(after: Self.leaving, clock: configuredClock) { outcome.deliver(.success(false)) }
+        let loopTimer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(false)) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
                 // however slow bluetoothd is.
                 group.addTask { await self.leaveSession() }
-                if isListening { group.addTask { try? await self.stopDiscovery() } }
+                // What is ending with the connection needs no wait.
+                if isListening || isScanning && onStack({ $0.isShared }) {
+                    group.addTask { try? await self.stopDiscovery() }
+                }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()
-            outcome.deliver(.success(()))
+            outcome.deliver(.success(true))
         }
-        try? await outcome.wait()
+        let hasEnded = (try? await outcome.wait()) ?? false
         timer.cancel()
+        loopTimer.cancel()
         work.cancel()
+        // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
+        if !hasEnded { abandonDiscovery(mayHaveSession: wasScanning && onStack { $0.isShared }) }
         await stack.leave(role)
     }
 
@@ -161,7 +184,10 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private func handle(_ change: ObjectTree.Change) {
         switch change {
         case .heard(let path): heard(path)
-        case .adapter(let path), .device(let path): waits.look(path)
+        case .adapter(let path):
+            management?.assumeIsolated { $0.neighborChanged() }
+            waits.look(path)
+        case .device(let path): waits.look(path)
         case .disconnected(let path, let address, let end):
             linkEnded(path, address, end)
             waits.look(path)
@@ -171,7 +197,11 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
             _ = links.takeReason(path)
             links.forgetEnd(path)
             lostRequests.update(ofDevice: path, objects)
-            for id in Self.ids(ofDevice: path, address: address) { report(.peripheralRemoved(id)) }
+            // What the kernel still hears is there without an object.
+            for id in Self.ids(ofDevice: path, address: address) {
+                let isHeard = isQuiet && onStack { $0.tree.isStranger(id, adapter: $0.choice.path) }
+                if !isHeard { report(.peripheralRemoved(id)) }
+            }
         case .attributes(let path):
             lostRequests.update(ofDevice: path, objects)
             attributesChanged(path)
@@ -188,6 +218,21 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         }
     }
 
+    private func makeManagementScanner() -> ManagementScanner? {
+        guard let managementSocket else { return nil }
+        return ManagementScanner(stack, managementSocket, clock: configuredClock) { [weak self] event in
+            self?.enter { $0.handle(event) }
+        }
+    }
+
+    private func handle(_ event: ManagementScanner.Event) {
+        switch event {
+        case .received(let id, let advertisement): report(.advertisementReceived(id, advertisement))
+        case .forgotten(let id): report(.peripheralRemoved(id))
+        case .ended(let error): managementEnded(error)
+        }
+    }
+
     private func handle(_ event: BlueZAgent.Event) async {
         switch event {
         case .ended(let id): report(.pairingEnded(id))
@@ -200,6 +245,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         endSockets()
         // Peripherals that the next bluetoothd does not know are reported as removed.
         formerPeripherals.formUnion(former.peripherals(onAdapter: adapterPath).map(\.id))
+        formerPeripherals.formUnion(former.strangerIDs)
         voidDiscovery()
         links.stackLost()
         refusals = [:]

@@ -8,8 +8,13 @@ extension CentralBackend where Self == BlueZCentral {
     /// - Parameters:
     ///   - adapter: the adapter to use, such as `hci0`; nil for the first that is powered on, or else the first.
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
-    public static func bluez(adapter: String? = nil, bus: String? = nil) -> BlueZCentral {
-        BlueZCentral(BlueZStack(adapter: adapter, address: bus.map { .address($0) } ?? .system))
+    ///   - advertisements: where advertisements are received from. With `managementSocket`, the bus must be this
+    ///     machine's: the kernel reports what this machine's adapters receive.
+    public static func bluez(
+        adapter: String? = nil, bus: String? = nil, advertisements: BlueZCentral.AdvertisementSource = .bluetoothd
+    ) -> BlueZCentral {
+        BlueZCentral(
+            BlueZStack(adapter: adapter, address: bus.map { .address($0) } ?? .system), advertisements.socket)
     }
 }
 
@@ -23,6 +28,32 @@ extension Central {
 }
 
 extension BlueZCentral {
+    /// Where a central receives advertisements from.
+    public enum AdvertisementSource: Hashable, Sendable {
+        /// bluetoothd, which reports them over the bus.
+        case bluetoothd
+        /// The kernel's management socket: the kernel makes active scans for LE, without bluetoothd. That takes much
+        /// less of the machine's processor time, and each advertisement has all AD structures
+        /// (``Advertisement/structures``). Everything else remains bluetoothd's, scans that are passive or not for LE
+        /// alone included.
+        ///
+        /// bluetoothd does not know what is found. The first connection to a peripheral therefore has bluetoothd scan,
+        /// too, until it has received the peripheral, for 5 s at most. While another program scans, the kernel reports
+        /// only what that program's filter accepts.
+        ///
+        /// The program needs the capability `CAP_NET_ADMIN`, and the kernel's network namespace if it runs in a
+        /// container: otherwise, an active scan for LE throws `unauthorized` or `notSupported`.
+        case managementSocket
+
+        /// Opens the socket; nil without one.
+        var socket: ManagementSocket? {
+            switch self {
+            case .bluetoothd: nil
+            case .managementSocket: .kernel
+            }
+        }
+    }
+
     /// The thread of the bus, on which the central delivers, as a task executor. ``withCentral(configuration:_:)`` runs
     /// there.
     public nonisolated var taskExecutor: (any TaskExecutor)? { stack.tasks }

@@ -12,14 +12,21 @@ extension Radio {
     ///   - bus: the bus that bluetoothd is on, in D-Bus's address notation; nil for the system bus.
     ///   - restart: what is restarted if the adapter hears nothing. Powering an adapter off and on, as
     ///     ``Radio/Restart/radio`` does, also ends the links of other programs.
-    public static func bluez(adapter: String, bus: String? = nil, restart: Restart = .scan) -> Radio {
-        var radio = bluez(adapter: adapter, address: bus.map { .address($0) } ?? .system, channelSockets: nil)
+    ///   - advertisements: where advertisements are received from. With `managementSocket`, the bus must be this
+    ///     machine's: the kernel reports what this machine's adapters receive.
+    public static func bluez(
+        adapter: String, bus: String? = nil, restart: Restart = .scan,
+        advertisements: BlueZCentral.AdvertisementSource = .bluetoothd
+    ) -> Radio {
+        var radio = bluez(
+            adapter: adapter, address: bus.map { .address($0) } ?? .system, channelSockets: nil, advertisements.socket)
         radio.restart = restart
         return radio
     }
 
     package static func bluez(
-        adapter: String, address: BusAddress, channelSockets: (any ChannelSockets)?
+        adapter: String, address: BusAddress, channelSockets: (any ChannelSockets)?,
+        _ managementSocket: ManagementSocket? = nil
     ) -> Radio {
         Radio(name: adapter) { others in
             let stack = BlueZStack(
@@ -28,7 +35,7 @@ extension Radio {
             let other = others.lazy.compactMap { $0 as? BlueZCentral }.first {
                 $0.stack.address.description == address.description
             }
-            return BlueZCentral(stack, other?.agents ?? BlueZAgents())
+            return BlueZCentral(stack, managementSocket, other?.agents ?? BlueZAgents())
         }
     }
 }

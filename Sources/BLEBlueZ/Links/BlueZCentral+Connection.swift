@@ -11,6 +11,7 @@ extension BlueZCentral {
     /// Connects over LE, or uses an existing link.
     public func connect(_ peripheral: Peripheral.ID) async throws(BLEError) {
         try requirePower()
+        try await makeObject(of: peripheral)
         let known = try path(of: peripheral)
         await agent?.register()
         // Whether the link belongs to this client depends on whether there is one already. If one has just ended,

@@ -12,6 +12,8 @@ extension ObjectTree {
         var advertisement = Advertisement()
         /// Whether the device has the property `RSSI`, with any value: it is in range, and not only cached.
         var isHeard = false
+        /// What is known from the kernel.
+        private(set) var reception = Reception.none
         var isConnected = false
         /// The link, if there is one, of whichever program.
         fileprivate(set) var link: LinkIdentity?
@@ -30,6 +32,16 @@ extension ObjectTree {
         var address: String { identity?.rawValue ?? "" }
     }
 
+    /// What the kernel has told of a device's advertisements.
+    enum Reception {
+        /// Nothing that is still known.
+        case none
+        /// The last advertisement.
+        case current
+        /// The last advertisement, but bluetoothd has reported something since.
+        case mixed
+    }
+
     /// What distinguishes a link from earlier and later ones of the same device.
     final class LinkIdentity: Sendable, Equatable {
         static func == (one: LinkIdentity, other: LinkIdentity) -> Bool { one === other }
@@ -46,7 +58,7 @@ extension ObjectTree {
         /// Why the link has ended.
         fileprivate(set) var linkEnd: LinkEnd?
         /// The former address and adapter, if they have changed.
-        fileprivate(set) var formerIdentity: (address: String, adapter: String)?
+        fileprivate(set) var formerIdentity: (address: DeviceID?, adapter: String)?
 
         /// Whether the update is only an advertisement.
         var isPlain: Bool { !hasNewState && !hasPaired && !hasDisconnected }
@@ -61,7 +73,7 @@ extension ObjectTree.DeviceObject {
         // Compared with the new one, unless the message itself shows that an advertisement was received.
         let former = properties.isAdvertisement ? nil : advertisement
         if properties.address.map({ $0 != identity }) ?? false || properties.adapter.map({ $0 != adapter }) ?? false {
-            update.formerIdentity = (address, adapter)
+            update.formerIdentity = (identity, adapter)
             identity = properties.address ?? identity
             adapter = properties.adapter ?? adapter
         }
@@ -89,14 +101,54 @@ extension ObjectTree.DeviceObject {
         return update
     }
 
+    /// Applies an advertisement that the kernel has received. Returns what is known of the device, or nil if the
+    /// advertisement has another address.
+    ///
+    /// ``isHeard`` does not change: bluetoothd reports the end of signal strengths that it has reported, and of no
+    /// others.
+    mutating func receive(_ received: ReceivedAdvertisement) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        guard hasAddress(of: received.sender) else { return nil }
+        advertisement.rssi = Int(received.rssi)
+        // They are usually the same again.
+        if reception != .current || !advertisement.hasStructures(of: received.data) {
+            reception = .current
+            advertisement.merge(Advertisement(received: Array(received.data)))
+        }
+        return (id, advertisement)
+    }
+
+    /// Whether the address is that of a sender. The bits of a public address can also be a random address, which is
+    /// that of another device.
+    private func hasAddress(of sender: ReceivedAdvertisement.Sender) -> Bool {
+        guard let identity else { return false }
+        if identity.address == sender.address {
+            return advertisement.addressType.map { ($0 == .random) == sender.isRandom } ?? true
+        }
+        // The private address with which it was first received, if the kernel does not have the key that resolves it.
+        return sender.isRandom && id.address == sender.address
+    }
+
+    /// Whether ``endReception()`` has an effect.
+    var needsEndOfReception: Bool { reception != .none || !isHeard && advertisement.rssi != nil }
+
+    /// Forgets the structures, without which later advertisements arrive, and the signal strength, unless bluetoothd
+    /// has reported one, whose end it also reports.
+    mutating func endReception() {
+        if reception != .none { advertisement.structures = [] }
+        reception = .none
+        if !isHeard { advertisement.rssi = nil }
+    }
+
     private mutating func updateAdvertisement(_ properties: DeviceProperties) {
+        if reception == .current, properties.isAboutAdvertisement { reception = .mixed }
         // The advertised name takes precedence over the name that is read on a connection. BlueZ shows the latest of
         // the two.
         if let value = properties.name, !isConnected || advertisement.localName == nil {
             advertisement.localName = value
         }
         if let value = properties.rssi {
-            advertisement.rssi = value
+            // The kernel's is newer.
+            if reception == .none { advertisement.rssi = value }
             isHeard = true
         }
         if let value = properties.txPower { advertisement.txPower = value }
@@ -109,7 +161,7 @@ extension ObjectTree.DeviceObject {
         if let value = properties.flags { advertisement.flags = value }
         if let value = properties.structures { advertisement.adopt(value) }
         if properties.lostRSSI {
-            advertisement.rssi = nil
+            if reception == .none { advertisement.rssi = nil }
             isHeard = false
         }
         if properties.lostTxPower { advertisement.txPower = nil }

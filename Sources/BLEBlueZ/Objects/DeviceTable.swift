@@ -14,6 +14,8 @@ struct DeviceTable: Sendable {
     var count: Int { devices.count + others.count }
     var isEmpty: Bool { count == 0 }
 
+    subscript(path: DevicePath) -> Boxed<Device>? { devices[path] }
+
     subscript(path: String) -> Boxed<Device>? {
         if let path = DevicePath(path) { devices[path] } else { others[path] }
     }
@@ -31,10 +33,26 @@ struct DeviceTable: Sendable {
     @discardableResult
     mutating func change<Result>(_ path: String, _ change: (inout Device) -> Result) -> Result? {
         if let path = DevicePath(path) {
-            devices.index(forKey: path).map { change(&devices.values[$0].value) }
+            self.change(path, change)
         } else {
             others.index(forKey: path).map { change(&others.values[$0].value) }
         }
+    }
+
+    /// Changes a device whose path is in bluetoothd's form. Nil if it is not known.
+    mutating func change<Result>(_ path: DevicePath, _ change: (inout Device) -> Result) -> Result? {
+        devices.index(forKey: path).map { change(&devices.values[$0].value) }
+    }
+
+    /// Changes all devices, in any order.
+    mutating func changeAll(_ change: (inout Device) -> Void) {
+        // Their indices, if they were held, would share the table, which would be copied.
+        var index = devices.startIndex
+        while index != devices.endIndex {
+            change(&devices.values[index].value)
+            devices.formIndex(after: &index)
+        }
+        for path in Array(others.keys) { self.change(path, change) }
     }
 
     mutating func remove(_ path: String) -> Boxed<Device>? {
@@ -83,6 +101,20 @@ struct DevicePath: Hashable {
         self.number = number
     }
 
+    /// Nil for a path of another form.
+    init?(_ path: MessageString) {
+        guard let number = Self.number(path.utf8) else { return nil }
+        self.number = number
+    }
+
+    /// - Parameters:
+    ///   - address: a number of 48 bits, the first octet the most significant.
+    ///   - adapter: the number of the adapter: 0 for `hci0`.
+    init(_ address: UInt64, adapter: UInt16) {
+        precondition(address >> 48 == 0, "an address has 48 bits")
+        number = UInt64(adapter) << 48 | address
+    }
+
     /// Nil if the path has another form.
     init?(_ id: DeviceID, adapter: String) {
         var adapter = adapter
@@ -118,7 +150,10 @@ struct DevicePath: Hashable {
         return number <= UInt16.max ? number : nil
     }
 
-    private var address: UInt64 { number & 0xFFFF_FFFF_FFFF }
+    /// The first octet is the most significant one of 48 bits.
+    var address: UInt64 { number & 0xFFFF_FFFF_FFFF }
+    /// The number of the adapter: 0 for `hci0`.
+    var adapter: UInt16 { UInt16(number >> 48) }
     var id: DeviceID { DeviceID(address: address) }
 
     var text: String {

@@ -57,6 +57,40 @@ struct DeviceProperties: Equatable {
     /// duplicates are requested.
     var isAdvertisement = false
 
+    /// Which properties of a device's advertisements to read.
+    enum Advertised {
+        case all, none
+        /// The signal strength alone.
+        case strength
+    }
+
+    /// Reads an `a{sv}`, without properties of other types than documented. Returns whether there was one to read.
+    mutating func read(_ body: inout MessageReader, advertised: Advertised) throws(DBusError) -> Bool {
+        var hasAny = false
+        try body.forEachProperty { (name, value) throws(DBusError) in
+            guard advertised == .all || !Self.isAdvertised(name) || name == "RSSI" && advertised == .strength else {
+                return
+            }
+            hasAny = true
+            try? read(name, &value)
+        }
+        return hasAny
+    }
+
+    /// Whether a property is set by each advertisement that contains it, or changes with one.
+    private static func isAdvertised(_ property: MessageString) -> Bool {
+        switch property {
+        case "RSSI", "ManufacturerData", "ServiceData", "TxPower", "AdvertisingFlags", "AdvertisingData": true
+        default: false
+        }
+    }
+
+    /// Whether the message contains anything that an advertisement has.
+    var isAboutAdvertisement: Bool {
+        isAdvertisement || name != nil || uuids != nil || appearance != nil || manufacturerData != nil
+            || serviceData != nil || txPower != nil || flags != nil || structures != nil
+    }
+
     mutating func read(_ property: MessageString, _ value: inout MessageReader) throws(DBusError) {
         switch property {
         case "RSSI":

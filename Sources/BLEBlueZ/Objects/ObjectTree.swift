@@ -13,13 +13,10 @@ struct ObjectTree: Sendable {
     /// The uses of characteristics by all clients of bluetoothd, with the same keys. Does not contain unused
     /// characteristics.
     private var uses: [String: [String: AttributeUse]] = [:]
-    /// The paths of devices, by adapter and address, if the path does not contain these.
-    private var paths: [Identity: String] = [:]
-
-    private struct Identity: Hashable {
-        let adapter: String
-        let address: String
-    }
+    /// The paths of devices whose path does not contain their adapter and address, by the path that would.
+    private var paths: [DevicePath: DevicePath] = [:]
+    /// The devices that only the kernel has heard.
+    private var strangers = Strangers()
 
     init() {}
 
@@ -57,6 +54,44 @@ struct ObjectTree: Sendable {
         }
     }
 
+    /// Applies an advertisement that the kernel has received. Returns nil if bluetoothd has no object for its sender.
+    mutating func receive(
+        _ received: ReceivedAdvertisement
+    ) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        // The path can be that of another device by now, which then does not accept it.
+        let usual = DevicePath(received.sender.address, adapter: received.adapter)
+        if let heard = devices.change(usual, { $0.receive(received) }) ?? nil { return heard }
+        guard !paths.isEmpty, let path = paths[usual] else { return nil }
+        return devices.change(path) { $0.receive(received) } ?? nil
+    }
+
+    /// Applies one whose sender has no object. Returns what is known of the sender. Nil if another device has the same
+    /// address of the other type, and therefore the same id.
+    mutating func receiveStranger(
+        _ received: ReceivedAdvertisement
+    ) -> (id: Peripheral.ID, advertisement: Advertisement)? {
+        guard devices[DevicePath(received.sender.address, adapter: received.adapter)] == nil else { return nil }
+        return strangers.receive(received)
+    }
+
+    /// Whether the kernel has heard a device that has no object with an adapter, also in an earlier scan.
+    func isStranger(_ id: DeviceID, adapter: String) -> Bool {
+        DevicePath(id, adapter: adapter).map { strangers.contains($0.address, adapter: $0.adapter) } ?? false
+    }
+
+    /// The devices that only the kernel has heard.
+    var strangerIDs: [DeviceID] { strangers.ids }
+
+    /// Returns the devices that only the kernel has heard, and that are not kept any more: too many, or those of
+    /// another adapter.
+    mutating func takeForgotten(adapter: String) -> [DeviceID] {
+        strangers.takeForgotten().filter { !isStranger($0, adapter: adapter) && device($0, adapter: adapter) == nil }
+    }
+
+    /// Forgets the signal strengths that only the kernel has reported: bluetoothd does not report their end. Devices
+    /// without objects are still known, to connect to.
+    mutating func endReception() { devices.changeAll { if $0.needsEndOfReception { $0.endReception() } } }
+
     /// Adds an interface of an object, or updates its properties.
     mutating func add(_ path: String, _ properties: InterfaceProperties) -> [Change] {
         switch properties {
@@ -89,10 +124,12 @@ struct ObjectTree: Sendable {
     /// Returns the changes of a device that was updated.
     private mutating func changes(_ path: String, _ update: DeviceUpdate) -> [Change] {
         if let former = update.formerIdentity, let device = devices[path] {
-            forgetIdentity(path, address: former.address, adapter: former.adapter)
-            let isUsual = device.identity == device.id && path.utf8.starts(with: device.adapter.utf8)
-            if !isUsual, !device.address.isEmpty {
-                paths[Identity(adapter: device.adapter, address: device.address)] = path
+            forgetIdentity(path, former.address, adapter: former.adapter)
+            for id in [device.identity, device.id] { if let address = id?.address { strangers.remove(address) } }
+            if let usual = device.identity.flatMap({ DevicePath($0, adapter: device.adapter) }),
+                let path = DevicePath(path), path != usual
+            {
+                paths[usual] = path
             }
         }
         guard !update.isPlain else { return update.isHeard ? [.heard(path)] : [] }
@@ -135,16 +172,17 @@ struct ObjectTree: Sendable {
 
     private mutating func removeDevice(_ path: String) -> [Change] {
         guard let device = devices.remove(path) else { return [] }
-        forgetIdentity(path, address: device.address, adapter: device.adapter)
+        // The kernel still hears it.
+        if device.reception != .none, let path = DevicePath(path) { strangers.insert(device, adapter: path.adapter) }
+        forgetIdentity(path, device.identity, adapter: device.adapter)
         // bluetoothd may remove a device without having signaled the end of its link.
         let end = device.isConnected ? [Change.disconnected(path, address: device.address, device.linkEnd?.value)] : []
         return end + [.device(path), .removed(path, address: device.address)]
     }
 
-    private mutating func forgetIdentity(_ path: String, address: String, adapter: String) {
-        guard !paths.isEmpty else { return }
-        let identity = Identity(adapter: adapter, address: address)
-        if paths[identity] == path { paths[identity] = nil }
+    private mutating func forgetIdentity(_ path: String, _ identity: DeviceID?, adapter: String) {
+        guard !paths.isEmpty, let identity, let usual = DevicePath(identity, adapter: adapter) else { return }
+        if paths[usual] == DevicePath(path) { paths[usual] = nil }
     }
 
     /// Records that a client of bluetoothd uses a characteristic, or that no client does any more.
@@ -182,7 +220,7 @@ struct ObjectTree: Sendable {
         // BlueZ builds the path from the address when it creates the object. The address may change later, when pairing
         // has revealed the identity address behind a private one.
         if let usual = devices.path(of: id, adapter: adapter) { return usual }
-        return paths.isEmpty ? nil : paths[Identity(adapter: adapter, address: id.rawValue)]
+        return paths.isEmpty ? nil : DevicePath(id, adapter: adapter).flatMap { paths[$0]?.text }
     }
 
     /// Returns all devices on an adapter, including cached ones.

@@ -1,5 +1,6 @@
 internal import BLE
 internal import DBus
+internal import Synchronization
 internal import Waiting
 
 /// A passive scan: the monitors that bluetoothd calls when it receives matching advertisements.
@@ -10,8 +11,10 @@ private struct PassiveScan {
     let monitors: ObjectServer
     /// The adapter that it was registered with.
     let adapter: String
-    /// The paths of the monitors that are not active yet.
+    /// The paths of the monitors, those that are not active yet, and those that bluetoothd has released.
+    var paths: [String] = []
     var waiting: Set<String> = []
+    var released: Set<String> = []
     /// Succeeds when all monitors are active, and fails if one was refused.
     let isActive = Outcome<Void>()
 }
@@ -33,9 +36,10 @@ actor PassiveScanner: BlueZRole {
     nonisolated let stack: BlueZStack
     private let clock: any Clock<Duration>
     private let report: @Sendable (Event) -> Void
-    private var scan: PassiveScan?
-    /// The number of scans so far, for unique paths.
-    private var last = 0
+    /// The scans that bluetoothd has or may get: the one, and during a change the next one after it.
+    private var scans: [PassiveScan] = []
+    /// The number of scans so far, for unique paths: a connection may serve those of several centrals.
+    private static let lastScan = Atomic<Int>(0)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { stack.unownedExecutor }
 
@@ -45,7 +49,7 @@ actor PassiveScanner: BlueZRole {
     }
 
     /// Whether there is a passive scan.
-    nonisolated var isOn: Bool { assumeIsolated { $0.scan != nil } }
+    nonisolated var isOn: Bool { assumeIsolated { !$0.scans.isEmpty } }
 
     private static let monitor = "org.bluez.AdvertisementMonitor1"
     private static let monitorDescription = InterfaceDescription(
@@ -59,65 +63,90 @@ actor PassiveScanner: BlueZRole {
 
     /// Starts a passive scan with a filter. An earlier passive scan ends when this one has started.
     func start(_ filter: DiscoveryFilter) async throws(BLEError) {
-        let before = scan
-        last += 1
-        let root = "/swift_ble/monitor\(last)"
+        let number = Self.lastScan.add(1, ordering: .relaxed).newValue
+        let root = "/swift_ble/monitor\(number)"
         let monitors = AdvertisementPattern.monitors(for: filter)
         var scan = PassiveScan(
             root: root, monitors: ObjectServer(try await stack.openBusSession(), root: root), adapter: adapterPath)
-        scan.waiting = Set(monitors.indices.map { "\(root)/\($0)" })
+        scan.paths = monitors.indices.map { "\(root)/\($0)" }
+        scan.waiting = Set(scan.paths)
         // bluetoothd calls the monitors before they are active.
         onStack { $0.hold(true) }
         defer { onStack { $0.hold(false) } }
+        scans.append(scan)
         do throws(BLEError) {
             try await serve(monitors, of: scan)
-            self.scan = scan
+            // It may have been forgotten meanwhile.
+            if !scans.contains(where: { $0.root == root }) { try await scan.isActive.wait() }
             _ = try await stack.call(
                 BlueZ.call(scan.adapter, BlueZ.monitorManager, "RegisterMonitor", .objectPath(scan.root)),
                 during: .discovery)
             try await activation(of: scan)
         } catch {
-            if self.scan?.root == scan.root {
-                self.scan = before
-            } else if let before {
-                await end(before)
-            }
-            if error.code == .notSupported {
-                // bluetoothd has released the monitors. bluetoothd 5.66 crashes if a monitor that it has released is
-                // unregistered.
-                await scan.monitors.stop()
-            } else {
-                await end(scan)
-            }
+            await end(scan)
             throw Self.refusal(error)
         }
-        if let before { await end(before) }
+        for earlier in scans where earlier.root != root { await end(earlier) }
     }
 
     /// Stops the passive scan. Does nothing if there is none.
     func stop() async {
-        guard let scan else { return }
-        self.scan = nil
-        await end(scan)
+        for scan in scans { await end(scan) }
     }
 
-    /// Ends the passive scan because the adapter is off or bluetoothd has stopped. A running bluetoothd keeps its
-    /// monitors while the adapter is off.
-    func forget() {
-        guard let scan else { return }
-        self.scan = nil
-        scan.isActive.deliver(
-            .failure(
-                onStack { $0.adapterState } == .poweredOff
-                    ? BLEError(.poweredOff, "the adapter was switched off") : unavailable))
-        Task { await self.end(scan) }
+    /// Ends the passive scan without waiting: the adapter is off, bluetoothd has stopped, or the central is shut down.
+    /// A running bluetoothd keeps its monitors while the adapter is off.
+    ///
+    /// - Parameter error: the reason for which a start that has no result yet fails.
+    func forget(_ error: BLEError) {
+        for scan in scans {
+            guard let scan = take(scan) else { continue }
+            scan.isActive.deliver(.failure(error))
+            guard scan.released.isEmpty else {
+                Task { await self.end(released: scan) }
+                continue
+            }
+            // Sent at once, before the connection is left.
+            onStack { stack in
+                _ = stack.start(
+                    Self.unregister(scan), during: .discovery, timeout: BlueZStack.promptly, read: { _ in }
+                ) { _ in
+                    Task { await scan.monitors.stop() }
+                }
+            }
+        }
     }
 
+    /// Removes a scan, and returns its state. Nil if that was done before: each is unregistered once.
+    private func take(_ scan: PassiveScan) -> PassiveScan? {
+        scans.firstIndex { $0.root == scan.root }.map { scans.remove(at: $0) }
+    }
+
+    /// Ends a scan, also for a caller that has given up.
     private func end(_ scan: PassiveScan) async {
-        _ = try? await stack.call(
-            BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root)),
-            during: .discovery)
+        guard let scan = take(scan) else { return }
+        let end = Outcome<Void>()
+        Task {
+            if scan.released.isEmpty {
+                _ = try? await stack.call(Self.unregister(scan), during: .discovery)
+                await scan.monitors.stop()
+            } else {
+                await self.end(released: scan)
+            }
+            end.deliver(.success(()))
+        }
+        try? await end.wait()
+    }
+
+    /// Ends a scan of which bluetoothd has released monitors: 5.66 crashes if such a monitor is unregistered. The
+    /// others end when their objects do.
+    private func end(released scan: PassiveScan) async {
+        for path in scan.paths where !scan.released.contains(path) { try? await scan.monitors.remove(path) }
         await scan.monitors.stop()
+    }
+
+    private static func unregister(_ scan: PassiveScan) -> MethodCall {
+        BlueZ.call(scan.adapter, BlueZ.monitorManager, "UnregisterMonitor", .objectPath(scan.root))
     }
 
     private func activation(of scan: PassiveScan) async throws(BLEError) {
@@ -163,12 +192,14 @@ actor PassiveScanner: BlueZRole {
     }
 
     private func monitorCalled(_ call: IncomingCall, _ root: String) async {
-        guard let scan, scan.root == root else { return }
+        guard let index = scans.firstIndex(where: { $0.root == root }) else { return }
         switch call.method {
         case "Activate":
-            self.scan?.waiting.remove(call.path)
-            if self.scan?.waiting.isEmpty == true { scan.isActive.deliver(.success(())) }
-        case "Release": await released(scan)
+            scans[index].waiting.remove(call.path)
+            if scans[index].waiting.isEmpty { scans[index].isActive.deliver(.success(())) }
+        case "Release":
+            scans[index].released.insert(call.path)
+            await released(scans[index])
         case "DeviceFound":
             guard let path = call.arguments.first?.string else { return }
             // The signal that adds the device may still be on its way.
@@ -183,16 +214,16 @@ actor PassiveScanner: BlueZRole {
     private func released(_ released: PassiveScan) async {
         let error = BLEError(
             .notSupported, "bluetoothd or the kernel does not scan passively, or has stopped", remedy: "Scan actively.")
-        guard scan?.waiting.isEmpty == true else {
+        guard released.waiting.isEmpty else {
             released.isActive.deliver(.failure(error))
             return
         }
         // Powering off also releases the monitors, and is reported separately.
-        guard (try? await clock.sleep(for: .seconds(2))) != nil, scan?.root == released.root,
-            isPoweredOn
-        else { return }
-        scan = nil
-        await released.monitors.stop()
-        report(.ended(error))
+        guard (try? await clock.sleep(for: .seconds(2))) != nil, isPoweredOn, let released = take(released) else {
+            return
+        }
+        await end(released: released)
+        // Unless the next scan is starting.
+        if scans.isEmpty { report(.ended(error)) }
     }
 }

@@ -57,7 +57,11 @@ public struct BlueZConnection: Sendable {
     }
 
     /// Returns a backend for a central. While one is in use, another throws `busy` when it starts.
-    public func makeCentral() -> BlueZCentral { BlueZCentral(stack) }
+    ///
+    /// - Parameter advertisements: where advertisements are received from.
+    public func makeCentral(
+        advertisements: BlueZCentral.AdvertisementSource = .bluetoothd
+    ) -> BlueZCentral { BlueZCentral(stack, advertisements.socket) }
 
     /// Returns a backend for a peripheral host. While one is in use, another throws `busy` when it starts.
     public func makePeripheral() -> BlueZPeripheral { BlueZPeripheral(stack) }

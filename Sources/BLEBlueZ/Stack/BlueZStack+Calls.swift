@@ -134,7 +134,8 @@ extension BlueZStack {
         let call = MethodCall(BlueZ.service, device, BlueZ.properties, "GetAll", [.string(BlueZ.device)])
         try await ask(call, during: .connection) { [weak self] (body) throws(DBusError) in
             var properties = DeviceProperties()
-            try body.forEachProperty { (name, value) throws(DBusError) in try? properties.read(name, &value) }
+            let advertised = self?.assumeIsolated { $0.advertised(of: DevicePath(device)) }
+            _ = try properties.read(&body, advertised: advertised ?? .none)
             // The answer is not an advertisement.
             properties.isAdvertisement = false
             self?.assumeIsolated { [properties] in $0.apply(properties, toDevice: device) }

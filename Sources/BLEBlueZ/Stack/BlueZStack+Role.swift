@@ -15,5 +15,7 @@ extension BlueZStack {
         let handle: @Sendable (StackEvent) -> Void
         /// The maximum delay of the handling of signals that its scan tolerates.
         var tolerance = Duration.zero
+        /// The number of the adapter whose advertisements it receives from the kernel; nil for none.
+        var packetAdapter: UInt16?
     }
 }

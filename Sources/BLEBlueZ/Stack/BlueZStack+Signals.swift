@@ -1,5 +1,6 @@
 internal import DBus
 internal import Logging
+internal import Waiting
 
 /// Reads bluetoothd's signals.
 extension BlueZStack {
@@ -23,10 +24,33 @@ extension BlueZStack {
         let interface = try body.text()
         if interface == "org.bluez.GattCharacteristic1" {
             try characteristicChanged(message.path, &body)
+        } else if packetAdapter != nil, interface == "org.bluez.Device1" {
+            try deviceChanged(message.path, &body)
         } else if var properties = try InterfaceProperties(interface: interface, &body) {
             try properties.readInvalidated(&body)
             update { $0.update(message.path.string, properties) }
         }
+    }
+
+    /// Handles the changed properties of a device, while a role receives advertisements from the kernel.
+    private func deviceChanged(_ path: MessageString, _ body: inout MessageReader) throws(DBusError) {
+        var properties = DeviceProperties()
+        if try !properties.read(&body, advertised: advertised(of: DevicePath(path))) {
+            var invalidated = body
+            if try invalidated.array().isAtEnd { return }
+        }
+        var changed = InterfaceProperties.device(properties)
+        try changed.readInvalidated(&body)
+        update { $0.update(path.string, changed) }
+    }
+
+    /// What bluetoothd reports of a device's advertisements and is read, although they may arrive from the kernel.
+    ///
+    /// They are most of what is signaled: bluetoothd 5.87 and earlier signal the strength of each packet. The first one
+    /// is read, because it shows that the device is in range, the end of which is reported, too, and must be known.
+    func advertised(of path: DevicePath?) -> DeviceProperties.Advertised {
+        guard let path, path.adapter == packetAdapter else { return .all }
+        return tree.devices[path]?.isHeard == true ? .none : .strength
     }
 
     /// Handles the changed properties of a characteristic. This is the hot path: every notification is such a change.
@@ -51,6 +75,7 @@ extension BlueZStack {
             guard let properties = try InterfaceProperties(interface: name, &interface) else { continue }
             update { $0.add(path, properties) }
         }
+        waits.look(path)
     }
 
     private func interfacesRemoved(_ message: IncomingMessage) throws(DBusError) {

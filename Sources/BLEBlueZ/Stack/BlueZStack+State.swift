@@ -44,4 +44,29 @@ extension BlueZStack {
         guard let device = tree.devices[path], device.isHeard, device.adapter == choice.path else { return nil }
         return (device.id, device.advertisement)
     }
+
+    /// Waits until bluetoothd has an object for a device on the adapter in use.
+    ///
+    /// Throws `peripheralNotFound` if it has none in time, `cancelled` if the wait is given up, and the error for an
+    /// adapter that is not powered on.
+    ///
+    /// - Parameter isGivenUp: whether to wait no longer. Called in the stack's isolation, after each change.
+    func awaitDevice(
+        _ id: DeviceID, within limit: Duration, isGivenUp: @escaping @Sendable () -> Bool
+    ) async throws(BLEError) {
+        guard let path = DevicePath(id, adapter: choice.path)?.text else { throw .notAnAddress(id) }
+        do throws(BLEError) {
+            try await waits.wait(forObject: path, within: limit, clock: clock) { () throws(BLEError) -> Void? in
+                if self.path(of: id) != nil { return () }
+                if isGivenUp() { throw .cancelled }
+                if let error = self.powerError { throw error }
+                return nil
+            }
+        } catch {
+            guard error.code == .timedOut else { throw error }
+            throw BLEError(
+                .peripheralNotFound, "bluetoothd has not received the peripheral within \(limit)",
+                remedy: "It may be out of range, or switched off.")
+        }
+    }
 }

@@ -35,10 +35,19 @@ package actor BlueZStack {
     /// The bluetoothd that has listed its objects last.
     private var stack: String?
     let waits = ObjectWaits()
+    /// The number of the adapter whose advertisements a role receives from the kernel; nil without such a role. What
+    /// bluetoothd signals about them is then skipped.
+    private(set) var packetAdapter: UInt16?
+    /// The changes of scans: one at a time, in the order of their requests. bluetoothd has one session for all centrals
+    /// on this connection, so that what a central has left behind ends before the scan of the next one begins.
+    private var scanChanges = Turns<Role.Kind, Outcome<Void>>()
+    private var lastScanChange = 0
     /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
-    private var roles: [Int: Role] = [:]
+    private var roles: [Int: Role] = [:] {
+        didSet { packetAdapter = roles.values.lazy.compactMap(\.packetAdapter).first }
+    }
     private var registrations = Registrations()
     private var deliveries = Deliveries()
     private var lastRole = 0
@@ -114,7 +123,9 @@ package actor BlueZStack {
 
     /// Removes a role. With the last one, the session is closed.
     func leave(_ role: Int) async {
-        guard roles.removeValue(forKey: role) != nil else { return }
+        guard let former = roles.removeValue(forKey: role) else { return }
+        // A role that is released without a shutdown has not ended it.
+        if former.packetAdapter != nil { tree.endReception() }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)
@@ -255,9 +266,21 @@ package actor BlueZStack {
     private func adapterChanged() {
         // Before bluetoothd has listed its objects, nothing is known to be gone.
         guard isRunning else { return }
-        if let state = choice.stateToReport(in: tree) { tell(.adapterStateChanged(state)) }
+        if let state = choice.stateToReport(in: tree) {
+            tell(.adapterStateChanged(state))
+            waits.lookAtAll()
+        }
         guard choice.replaceMissing(in: tree), let state = choice.stateToReport(in: tree) else { return }
         tell(.adapterStateChanged(state))
+    }
+
+    /// Applies an advertisement that the kernel has received. Returns what is known of its sender, and the devices that
+    /// are forgotten: too many that bluetoothd does not know.
+    func receive(
+        _ received: ReceivedAdvertisement
+    ) -> (heard: (id: DeviceID, advertisement: Advertisement)?, forgotten: [DeviceID]) {
+        if let heard = tree.receive(received) { return (heard, []) }
+        return (tree.receiveStranger(received), tree.takeForgotten(adapter: choice.path))
     }
 
     /// Records that a client uses a characteristic, or no longer does.
@@ -271,6 +294,22 @@ package actor BlueZStack {
         tree.noteLinkEnd(path, end)
     }
 
+    // MARK: Scans
+
+    /// Adds a change of a scan. Returns its number, for ``endScanChange(_:)``, and the wait for its turn.
+    func addScanChange() -> (number: Int, turn: Outcome<Void>) {
+        lastScanChange += 1
+        return (lastScanChange, scanChanges.wait(.central, lastScanChange).turn)
+    }
+
+    /// Ends a change, whether or not its turn has come.
+    func endScanChange(_ number: Int) { scanChanges.end(number) }
+
+    /// Keeps the turn of a change, also after its end, until ``releaseScanChange(_:)``.
+    func holdScanChange(_ number: Int) { scanChanges.hold(number) }
+
+    func releaseScanChange(_ number: Int) { scanChanges.endHold(number) }
+
     // MARK: Values
 
     /// Returns the receiver of the values of the characteristic at a path.
@@ -282,6 +321,12 @@ package actor BlueZStack {
         roles[role]?.tolerance = tolerance
         updateTolerance()
     }
+
+    /// Sets the adapter whose advertisements a role receives from the kernel: nil for none, as after its end.
+    func setPacketAdapter(_ adapter: UInt16?, of role: Int) { roles[role]?.packetAdapter = adapter }
+
+    /// Ends the reception of advertisements from the kernel: what only the kernel has told of signal strengths is void.
+    func endReception() { tree.endReception() }
 
     /// Begins or ends a period in which signals are awaited.
     func hold(_ isHeld: Bool) {

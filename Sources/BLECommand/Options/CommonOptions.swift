@@ -29,6 +29,10 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The bus that bluetoothd is on; by default, the system bus.", valueName: "address"))
     var bus: String?
 
+    @Flag(
+        help: "Scan with the kernel's management socket, which needs the capability CAP_NET_ADMIN.")
+    var managementSocket = false
+
     @Option(
         help: ArgumentHelp(
             "The maximum time for each step: finding, connecting, an operation.", valueName: "seconds"))
@@ -58,6 +62,15 @@ struct CommonOptions: ParsableArguments {
         guard replay == nil || (adapter == nil && bus == nil && radio.isEmpty) else {
             throw ValidationError("--replay needs no Bluetooth: remove --adapter, --radio and --bus.")
         }
+        guard !managementSocket || (backend == .bluez && replay == nil) else {
+            throw ValidationError("--management-socket is for an adapter: remove --backend and --replay.")
+        }
+        guard !managementSocket || bus == nil else {
+            throw ValidationError("--management-socket is for this machine's bluetoothd: remove --bus.")
+        }
+        guard !managementSocket || radio.isEmpty || radio.contains(where: \.isAdapter) else {
+            throw ValidationError("--management-socket is for an adapter: add one, such as --radio hci0.")
+        }
         guard radio.isEmpty || (adapter == nil && record == nil) else {
             throw ValidationError("--radio is for several radios: remove --adapter and --record.")
         }
@@ -78,7 +91,7 @@ struct CommonOptions: ParsableArguments {
         guard let word = words.first else { return 0 }
         if valued.contains(word) { return min(2, words.count) }
         let isAlone =
-            word == "--verbose" || word == "--json" || word.wholeMatch(of: /-v+/) != nil
+            ["--verbose", "--json", "--management-socket"].contains(word) || word.wholeMatch(of: /-v+/) != nil
             || valued.contains { word.hasPrefix("\($0)=") }
         return isAlone ? 1 : 0
     }
@@ -152,13 +165,18 @@ struct CommonOptions: ParsableArguments {
             return try await Central(severalRadios: await radios(configuration), configuration: configuration)
         }
         switch backend {
-        case .bluez: return try await central(.bluez(adapter: adapter, bus: bus))
+        case .bluez:
+            return try await central(.bluez(adapter: adapter, bus: bus, advertisements: advertisementSource))
         case .simulated:
             if let shared = try SharedRadio.address() {
                 return try await central(.bluez(adapter: adapter, bus: shared))
             }
             return try await central(.simulated(await SimulatedRadio.demonstration(logger: configuration.logger)))
         }
+    }
+
+    private var advertisementSource: BlueZCentral.AdvertisementSource {
+        managementSocket ? .managementSocket : .bluetoothd
     }
 
     /// Returns the radios of `--radio`. Those of a simulation hear the same peripherals.
@@ -174,7 +192,9 @@ struct CommonOptions: ParsableArguments {
             }
         }
         var radios: [Radio] = []
-        for argument in radio { radios.append(try await argument.radio(bus: bus, simulated: simulated)) }
+        for argument in radio {
+            radios.append(try await argument.radio(bus: bus, advertisementSource, simulated: simulated))
+        }
         return radios
     }
 
@@ -195,6 +215,9 @@ struct CommonOptions: ParsableArguments {
     ) async throws -> PeripheralHost {
         guard radio.isEmpty else {
             throw ValidationError("A peripheral is served on one adapter: --adapter in place of --radio.")
+        }
+        guard !managementSocket else {
+            throw ValidationError("--management-socket is for scans: remove it.")
         }
         let configuration = PeripheralHost.Configuration(
             pairing: pairing, clock: CommandClock.current, logger: Self.logger(verbose: verbose))

@@ -55,15 +55,23 @@ enum RadioArgument: Hashable, Sendable {
         }
     }
 
+    var isAdapter: Bool {
+        if case .adapter = self { true } else { false }
+    }
+
     /// Returns the radio. Throws `ValidationError` for a file that has no key.
     ///
     /// - Parameters:
     ///   - bus: the bus that bluetoothd is on; nil for the system bus.
+    ///   - advertisements: where an adapter's advertisements are received from.
     ///   - simulated: the radio in memory that has the adapters. Nil for those of bluetoothd.
-    func radio(bus: String?, simulated: SimulatedRadio?) async throws -> Radio {
+    func radio(
+        bus: String?, _ advertisements: BlueZCentral.AdvertisementSource, simulated: SimulatedRadio?
+    ) async throws -> Radio {
         switch self {
         case .adapter(let id):
-            return simulated.map { .simulated($0, adapter: id) } ?? .bluez(adapter: id, bus: bus)
+            return simulated.map { .simulated($0, adapter: id) }
+                ?? .bluez(adapter: id, bus: bus, advertisements: advertisements)
         case .proxy(let host, let port, let keyFile):
             #if DeviceCommands
                 var key: EncryptionKey?

@@ -18,6 +18,8 @@ enum Session {
         let output: Output
         /// Asks the questions of pairings. Nil if the central does not ask any.
         var pairing: PairingRelay?
+        /// Whether the central receives advertisements from the kernel's management socket.
+        var hasManagementSocket = false
     }
 
     @TaskLocal static var host: Host?

@@ -17,6 +17,8 @@ struct Shell {
     let interrupts: ShellInterrupts?
     /// Asks the questions of pairings. Nil if pairing is Just Works.
     private let pairing: PairingRelay?
+    /// Whether the central receives advertisements from the kernel's management socket.
+    private let hasManagementSocket: Bool
     var held: Held?
     /// The peripherals found so far, with their names.
     var found: [Peripheral.ID: String?] = [:]
@@ -45,7 +47,7 @@ struct Shell {
         ) { central, output in
             var shell = Shell(
                 central: central, output: output, timeout: options.timeoutDuration, interrupts: interrupts,
-                pairing: pairing)
+                pairing: pairing, hasManagementSocket: options.managementSocket)
             if let id { try await shell.use(id) }
             interrupts?.open()
             defer { interrupts?.close() }
@@ -54,10 +56,11 @@ struct Shell {
     }
 
     init(
-        central: Central, output: Output, timeout: Duration, interrupts: ShellInterrupts?, pairing: PairingRelay?
+        central: Central, output: Output, timeout: Duration, interrupts: ShellInterrupts?, pairing: PairingRelay?,
+        hasManagementSocket: Bool = false
     ) {
         (self.central, self.output, self.timeout) = (central, output, timeout)
-        (self.interrupts, self.pairing) = (interrupts, pairing)
+        (self.interrupts, self.pairing, self.hasManagementSocket) = (interrupts, pairing, hasManagementSocket)
     }
 
     // MARK: Lines
@@ -96,7 +99,9 @@ struct Shell {
         // A command may leave a read behind, which would take what is typed at the next prompt.
         defer { StandardInput.shared.endReads() }
         // An output of its own, so that the table of one command is not redrawn by the next.
-        let host = Session.Host(central: central, output: Output(json: output.json), pairing: pairing)
+        let host = Session.Host(
+            central: central, output: Output(json: output.json), pairing: pairing,
+            hasManagementSocket: hasManagementSocket)
         return try await Session.$host.withValue(host) {
             guard let interrupts else { return try await work() }
             let (result, isInterrupted) = await interrupts.during(.command, work)

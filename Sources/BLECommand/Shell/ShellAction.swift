@@ -35,7 +35,8 @@ enum ShellAction: Equatable, Sendable {
     ]
 
     /// The options that belong to the shell, because its central is already there.
-    static let sessionOptions = CommonOptions.valued.filter { $0 != "--timeout" } + ["--verbose"]
+    static let sessionOptions =
+        CommonOptions.valued.filter { $0 != "--timeout" } + ["--management-socket", "--verbose"]
 
     /// Creates the action of a line. Throws what the argument parser throws, with `ShellLine` as the root.
     ///

@@ -54,7 +54,10 @@ extension FakeBlueZ {
     private func switchPower(_ isPowered: Bool) async {
         self.isPowered = isPowered
         await radio.setPowered(isPowered, adapter: name)
-        if !isPowered { endDiscoveries() }
+        if !isPowered {
+            endDiscoveries()
+            await endKernelDiscovery()
+        }
         if isPowered, hasMonitors { Task { try? await startScan() } }
         guard isPresent else { return }
         changed(adapterPath, BlueZ.adapter, ["Powered": .boolean(isPowered)])
@@ -73,6 +76,7 @@ extension FakeBlueZ {
             return showStored()
         }
         endDiscoveries()
+        await endKernelDiscovery()
         for client in clients.values { _ = client.takeMonitors() }
         await endServing()
         stored += devices.values.compactMap(\.stored)
@@ -119,6 +123,10 @@ extension FakeBlueZ {
         case "SetDiscoveryFilter": return await setDiscoveryFilter(call, client)
         case "StartDiscovery": return await startDiscovery(client)
         default:
+            // `stop_discovery` in the daemon's `src/adapter.c`.
+            guard client.unansweredStarts == 0 else {
+                return .failure(.bluez("InProgress", "Operation already in progress"))
+            }
             guard client.isDiscovering else {
                 return .failure(.bluez("Failed", "No discovery started"))
             }

@@ -76,6 +76,8 @@ extension FakeBlueZ {
         // The daemon keeps a client from the moment of its call, not from the peripheral's answer, and forgets it at
         // its StopNotify (`characteristic_start_notify` in its `src/gatt-client.c`).
         let client = client(call.sender)
+        if call.method == "StartDiscovery" { client.unansweredStarts += 1 }
+        defer { if call.method == "StartDiscovery" { client.unansweredStarts -= 1 } }
         if call.method == "StartNotify" { client.pendingStarts.insert(call.path) }
         if call.method == "StopNotify" { client.pendingStarts.remove(call.path) }
         // A second write of an attribute is refused until the peripheral has answered the first (`write_op` in the same

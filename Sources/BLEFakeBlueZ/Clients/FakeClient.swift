@@ -18,6 +18,8 @@ final class FakeClient {
     var filter = Filter()
     /// Whether it has a discovery session.
     var isDiscovering = false
+    /// The number of its calls of `StartDiscovery` that have no answer yet.
+    var unansweredStarts = 0
     /// Whether its name has left the bus. The calls that are being carried out have no answer then.
     var hasLeft = false
     /// The paths of the characteristics whose `StartNotify` has no answer yet.

@@ -41,6 +41,8 @@ extension FakeBlueZ {
             return browseClassic(device)
         }
         devices[id]?.linkCapability = kernelCapability
+        // The kernel does not scan while it makes a link.
+        await endKernelDiscovery()
         let task = Task { () async -> BLEError? in
             do throws(BLEError) {
                 try await self.backend.connect(id)
@@ -61,6 +63,7 @@ extension FakeBlueZ {
         guard hasLink(id) else { return .failure(.bluez("Failed", "br-connection-canceled")) }
         guard let path = devices[id]?.path else { return .failure(.bluez("Failed", "gone")) }
         devices[id]?.isConnected = true
+        kernelManagement.tellConnected(id, adapter: name)
         devices[id]?.isUnapproved = false
         devices[id]?.links += 1
         let packetLength = faults.packetLength ?? told

@@ -12,7 +12,7 @@ extension FakeBlueZ {
         case .advertisementReceived(let id, let advertisement):
             Task {
                 // The scan may have ended meanwhile, and with it what is known of strengths.
-                if isDiscovering || hasMonitors { heard(id, advertisement) }
+                if isDiscovering || hasMonitors || isKernelDiscovering { heard(id, advertisement) }
             }
         case .linkEnded(let id, _): linkEnded(id)
         case .pairingEnded(let id): Task.immediate { await self.publishPairing(id) }
@@ -24,7 +24,11 @@ extension FakeBlueZ {
 
     private func heard(_ id: Peripheral.ID, _ advertisement: Advertisement) {
         // No adapter receives itself.
-        guard session != nil, isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
+        guard isPresent, passesKernel(advertisement), id != serving?.peripheral else { return }
+        if isDiscovering || isKernelDiscovering { kernelManagement.send(advertisement, from: id, adapter: name) }
+        // The daemon takes no notice of what others scan for (`btd_adapter_device_found` in its `src/adapter.c`, from
+        // 5.56 on).
+        guard session != nil, isDiscovering || hasMonitors else { return }
         if let device = devices[id] {
             let changes = device.changes(from: device.advertisement, to: advertisement)
             let repeated = FakeDevice.repeated(advertisement)

@@ -91,7 +91,15 @@ extension FakeBlueZ {
 
     /// A session of a client has begun or ended, or its filter has changed.
     func discoveryChanged() {
+        let wasDiscovering = isDiscovering
         discovery = FakeDiscovery(clients.values.filter(\.isDiscovering).map(\.filter))
+        guard isDiscovering != wasDiscovering else { return }
+        if isDiscovering, isKernelDiscovering {
+            // The kernel has one discovery, and the daemon wants its own.
+            kernelDiscovery = nil
+            kernelManagement.tell(isDiscovering: false, adapter: name)
+        }
+        kernelManagement.tell(isDiscovering: isDiscovering, adapter: name)
     }
 
     /// The sessions of all clients have ended.
@@ -104,13 +112,14 @@ extension FakeBlueZ {
     /// Starts the radio's scan, or changes what it scans for. What has needed it may have ended before a fault lets the
     /// scan begin.
     func startScan() async throws(BLEError) {
-        try await backend.startDiscovery(discovery?.filter ?? DiscoveryFilter(transport: .any))
+        let filter = DiscoveryFilter(transport: hasMonitors ? .any : .le)
+        try await backend.startDiscovery(discovery?.filter ?? filter)
         await endUnusedScan()
     }
 
-    /// Ends the radio's scan unless a client's session or monitor needs it.
+    /// Ends the radio's scan unless a client's session or monitor, or a program's discovery in the kernel, needs it.
     func endUnusedScan() async {
-        if discovery == nil, !hasMonitors { try? await backend.stopDiscovery() }
+        if discovery == nil, !hasMonitors, !isKernelDiscovering { try? await backend.stopDiscovery() }
     }
 
     /// Whether the kernel reports an advertisement. If every client sets a limit of signal strength, weaker

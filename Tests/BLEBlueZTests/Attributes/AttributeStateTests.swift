@@ -1,5 +1,6 @@
 import BLE
 import Testing
+import Waiting
 
 @testable import BLEBlueZ
 
@@ -162,5 +163,46 @@ import Testing
         #expect(session.started(in: session.epoch) == true)
         #expect(session.stop() == true)
         #expect(session.stop() == false)
+    }
+
+    @Test func `connections that wait for objects share a batch until another change waits`() async throws {
+        var objects = AwaitedObjects()
+        let first = objects.join()
+        let second = objects.join()
+        #expect(first.isNew && !second.isNew && first.batch == second.batch)
+        #expect(first.start.isOpen && second.start.isOpen)
+        let begun = objects.begin(first.batch, .success(()))
+        let end = try #require(begun)
+        #expect(!first.start.isOpen && !second.start.isOpen)
+        let third = objects.join()
+        #expect(!third.isNew && !third.start.isOpen)
+        objects.close()
+        let fourth = objects.join()
+        #expect(fourth.isNew && fourth.batch != first.batch && fourth.start.isOpen)
+        for _ in 1...3 {
+            #expect(end.isOpen)
+            objects.leave(first.batch)
+        }
+        #expect(!end.isOpen && objects.isEmpty(first.batch))
+        objects.remove(first.batch)
+        // The next batch, behind which another change waits before bluetoothd scans for it.
+        objects.close()
+        let before = objects.join()
+        #expect(!before.isNew)
+        objects.leave(before.batch)
+        #expect(!objects.isEmpty(fourth.batch))
+        _ = objects.begin(fourth.batch, .failure(.shutDown))
+        await #expect(throws: BLEError.self) { try await fourth.start.wait() }
+        let after = objects.join()
+        #expect(after.isNew)
+        objects.leave(after.batch)
+        objects.remove(fourth.batch)
+        objects.leave(fourth.batch)
+        let fifth = objects.join()
+        #expect(fifth.isNew)
+        // One that all have left is not joined.
+        objects.leave(fifth.batch)
+        let sixth = objects.join()
+        #expect(sixth.isNew)
     }
 }

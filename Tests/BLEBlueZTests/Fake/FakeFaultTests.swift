@@ -49,8 +49,9 @@ struct FakeFaultTests {
     enum Leaving: CaseIterable { case stop, leave, kill }
 
     @Test(arguments: Leaving.allCases)
-    func `a scan that is held does not begin for a client that has stopped it or left`(_ leaving: Leaving) async throws
-    {
+    func `a scan that is held does not begin for a client that left, and can be stopped once it has begun`(
+        _ leaving: Leaving
+    ) async throws {
         let clock = ManualClock()
         let world = try await BlueZWorld(clock: clock)
         _ = await world.radio.add(Self.thing)
@@ -59,7 +60,9 @@ struct FakeFaultTests {
         let scan = call(program, Self.adapter, "org.bluez.Adapter1", "StartDiscovery")
         await held.disturbed()
         switch leaving {
-        case .stop: try await program.callBlueZ(Self.adapter, "org.bluez.Adapter1", "StopDiscovery")
+        case .stop:
+            let stop = call(program, Self.adapter, "org.bluez.Adapter1", "StopDiscovery")
+            #expect(error(await stop.value)?.name == "org.bluez.Error.InProgress")
         case .leave:
             await program.close()
             await until { await world.daemon.discoveringAdapters == 0 }
@@ -69,6 +72,7 @@ struct FakeFaultTests {
         }
         await held.release()
         _ = await scan.value
+        if leaving == .stop { try await program.callBlueZ(Self.adapter, "org.bluez.Adapter1", "StopDiscovery") }
         // Each call is a turn of the daemon.
         for _ in 0..<4 { try await other.callBlueZ("/", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects") }
         await until { clock.sleeperCount == 0 }

@@ -54,6 +54,119 @@ import Waiting
         }
     }
 
+    @Test func `an advertisement from the kernel is applied again after one from bluetoothd`() {
+        var tree = tree { $0.rssi = -60 }
+        let data: [UInt8] = [4, 0xFF, 0x59, 0, 1]
+        let received = ReceivedAdvertisement(adapter: 10, sender: Self.sender, rssi: -50, data: data[...])
+        for _ in 0..<2 {
+            let heard = tree.receive(received)
+            #expect(heard?.id.rawValue == Self.address)
+            #expect(heard?.advertisement.rssi == -50)
+            #expect(heard?.advertisement.manufacturerData == [0x59: [1]])
+            #expect(heard?.advertisement.localName == "Strap")
+            let other = DeviceProperties(manufacturerData: [0x59: [2]], isAdvertisement: true)
+            #expect(tree.add(Self.path, .device(other)) == [.heard(Self.path)])
+            #expect(tree.devices[Self.path]?.advertisement.manufacturerData == [0x59: [2]])
+        }
+        #expect(tree.receive(self.received(0xF0F1_F2F3_F4F6)) == nil)
+        #expect(tree.receive(ReceivedAdvertisement(adapter: 1, sender: Self.sender, rssi: -50, data: [])) == nil)
+    }
+
+    private static let sender = ReceivedAdvertisement.Sender(address: 0xF0F1_F2F3_F4F5, isRandom: true)
+
+    private func received(
+        _ address: UInt64 = sender.address, isRandom: Bool = true, rssi: Int8 = -50
+    ) -> ReceivedAdvertisement {
+        ReceivedAdvertisement(
+            adapter: 10, sender: ReceivedAdvertisement.Sender(address: address, isRandom: isRandom), rssi: rssi,
+            data: [2, 1, 6])
+    }
+
+    @Test func `an advertisement counts only for the device with its address, and the type of that`() {
+        var tree = tree { $0.addressType = .public }
+        #expect(tree.receive(received()) == nil)
+        #expect(tree.receive(received(0xF0F1_F2F3_F4F6, isRandom: false)) == nil)
+        #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
+        #expect(tree.receive(received(isRandom: false))?.advertisement.rssi == -50)
+        // The object is removed, and its path is that of another device.
+        _ = tree.remove(Self.path, interfaces: [BlueZ.device])
+        #expect(tree.receive(received(isRandom: false)) == nil)
+        let other = DeviceProperties(address: Self.id, adapter: Self.adapter, addressType: .random)
+        _ = tree.add(Self.path, .device(other))
+        #expect(tree.receive(received(isRandom: false)) == nil)
+        #expect(tree.receive(received())?.advertisement.rssi == -50)
+    }
+
+    @Test func `a device whose identity is revealed is the sender with either address`() {
+        var tree = tree { $0.addressType = .random }
+        #expect(tree.receive(received()) != nil)
+        let identity = DeviceProperties(address: "C0:FF:EE:00:00:01", addressType: .public)
+        _ = tree.update(Self.path, .device(identity))
+        #expect(tree.receive(received(0xC0FF_EE00_0001, isRandom: false)) != nil)
+        #expect(tree.receive(received(0xC0FF_EE00_0001)) == nil)
+        #expect(tree.receive(received()) != nil)
+        #expect(tree.receive(received(isRandom: false)) == nil)
+        #expect(tree.device(address: "C0:FF:EE:00:00:01", adapter: Self.adapter) == Self.path)
+        // Another device may have the former address as its identity.
+        let other = DeviceProperties(address: Self.id, adapter: Self.adapter, addressType: .public)
+        _ = tree.add("/org/bluez/hci10/dev_41_00_00_00_00_01", .device(other))
+        #expect(tree.receive(received(isRandom: false))?.id == "41:00:00:00:00:01")
+        #expect(tree.receive(received())?.id == Self.id)
+        _ = tree.remove(Self.path, interfaces: [BlueZ.device])
+        #expect(tree.receive(received(0xC0FF_EE00_0001, isRandom: false)) == nil)
+    }
+
+    @Test func `the structures are those of the last advertisement from the kernel`() {
+        var tree = tree()
+        let both: [UInt8] = [2, 1, 6, 0, 3, 3, 0x0F, 0x18, 9, 9, 65]
+        for data in [[2, 1, 6], both, [2, 1, 6, 0, 3, 3, 0x0F, 0x18], [], [0, 0], [2, 1, 4]] as [[UInt8]] {
+            for strength in [Int8(-50), -51] {
+                let received = ReceivedAdvertisement(
+                    adapter: 10, sender: Self.sender, rssi: strength, data: data[...])
+                let heard = tree.receive(received)?.advertisement
+                #expect(heard?.structures == Advertisement(received: data).structures, "\(data)")
+                #expect(heard?.rssi == Int(strength))
+            }
+        }
+        #expect(tree.devices[Self.path]?.advertisement.flags == AdvertisingFlags(rawValue: 4))
+        #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180F)])
+    }
+
+    @Test func `what bluetoothd reports meanwhile leaves strength and structures, which end with the scan`() {
+        var tree = tree()
+        #expect(tree.receive(received(rssi: -40)) != nil)
+        let cached = DeviceProperties(rssi: -70, uuids: UUIDList([BluetoothUUID(0x180D)]))
+        #expect(tree.update(Self.path, .device(cached)).isEmpty == false)
+        #expect(tree.devices[Self.path]?.advertisement.rssi == -40)
+        #expect(tree.devices[Self.path]?.advertisement.structures.isEmpty == false)
+        _ = tree.update(Self.path, .device(DeviceProperties(lostRSSI: true)))
+        #expect(tree.devices[Self.path]?.advertisement.rssi == -40)
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
+        #expect(tree.devices[Self.path]?.advertisement.structures == [])
+        #expect(tree.devices[Self.path]?.advertisement.serviceUUIDs == [BluetoothUUID(0x180D)])
+        // Structures that bluetoothd has reported are its own.
+        let structure = AdvertisingStructure(type: 0x24, bytes: [1])
+        _ = tree.update(Self.path, .device(DeviceProperties(structures: [structure], isAdvertisement: true)))
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.advertisement.structures == [structure])
+    }
+
+    @Test func `what only the kernel has heard is not in range after the scan`() {
+        var tree = tree()
+        #expect(tree.receive(received(rssi: -40))?.advertisement.rssi == -40)
+        #expect(tree.devices[Self.path]?.isHeard == false)
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.advertisement.rssi == nil)
+        #expect(tree.devices[Self.path]?.reception == ObjectTree.Reception.none)
+        // bluetoothd reports the end of what it has reported.
+        _ = tree.update(Self.path, .device(DeviceProperties(rssi: -41, isAdvertisement: true)))
+        #expect(tree.receive(received(rssi: -40)) != nil)
+        tree.endReception()
+        #expect(tree.devices[Self.path]?.isHeard == true)
+        #expect(tree.devices[Self.path]?.advertisement.rssi == -40)
+    }
+
     @Test func `a name that follows in the scan response is reported`() {
         var tree = tree { $0.rssi = -50 }
         #expect(tree.add(Self.path, .device(DeviceProperties(name: "Other"))) == [.heard(Self.path)])

@@ -16,14 +16,16 @@ struct RealClassicTests {
 
     /// Plugs in the adapter, switches the headset on, and has a central on that adapter. bluetoothd knows nothing of
     /// the headset before and after.
-    private func withCentral(_ body: (Central) async throws -> Void) async throws {
+    private func withCentral(
+        _ source: BlueZCentral.AdvertisementSource = .bluetoothd, _ body: (Central) async throws -> Void
+    ) async throws {
         try await peer.reset()
         try await peer.tell("second dual")
         try await peer.tell("headset on")
         try await peer.run(
             "until busctl get-property org.bluez \(Self.second) org.bluez.Adapter1 Powered | grep true; do sleep 0.1; done"
         )
-        let central = try await Central(backend: .bluez(adapter: "hci1"))
+        let central = try await Central(backend: .bluez(adapter: "hci1", advertisements: source))
         do {
             try await body(central)
         } catch {
@@ -81,6 +83,40 @@ struct RealClassicTests {
             expectStrap(le[Self.strap])
             let others = try await central.discoveries(for: .seconds(6))
             #expect(!others.contains { $0.peripheral.id == Self.headset })
+        }
+    }
+
+    /// Waits until advertisements of the strap have arrived from the kernel, more than may have waited before.
+    private func hear(_ events: inout DiscoveryEvents.AsyncIterator) async throws {
+        var count = 0
+        while count < 20, let event = try await events.next() {
+            switch event {
+            case .found(let found), .updated(let found): count += found.advertisement.structures.isEmpty ? 0 : 1
+            case .lost, .waiting: break
+            }
+        }
+    }
+
+    @Test func `a scan by the kernel goes on beside scans for Classic, of its own and of others`() async throws {
+        try await withCentral(.managementSocket) { central in
+            var events = central.discoveryEvents(
+                matching: .id(Self.strap), duplicates: true, staleAfter: nil
+            ).makeAsyncIterator()
+            try await hear(&events)
+            let other = try await Central(backend: .bluez(adapter: "hci1"))
+            do {
+                // bluetoothd stops the kernel's discovery, and starts its own.
+                for transport in [Transport.any, .classic] {
+                    expectHeadset(try await found(other, .transport(transport), upTo: Self.headset)[Self.headset])
+                    try await hear(&events)
+                }
+            } catch {
+                Issue.record(error)
+            }
+            await other.shutDown()
+            try await hear(&events)
+            expectHeadset(try await found(central, .transport(.any), upTo: Self.headset)[Self.headset])
+            try await hear(&events)
         }
     }
 

@@ -66,6 +66,21 @@ struct ScanCommandTests {
         #expect(none.errors.contains("there is no adapter hci7"))
     }
 
+    @Test(arguments: [
+        (["scan", "--passive"], "remove it, or --passive and --transport"),
+        (["scan", "--transport", "any"], "remove it, or --passive and --transport"),
+        (["scan", "--transport", "classic"], "remove it, or --passive and --transport"),
+        (["scan", "--radio", "esphome://proxy.invalid"], "add one, such as --radio hci0"),
+        (["scan", "--backend", "simulated"], "remove --backend and --replay"),
+        (["scan", "--bus", "unix:path=/nowhere"], "remove --bus"),
+        (["advertise", "--name", "Lamp"], "is for scans: remove it"),
+    ])
+    func `a management socket that would not be used is wrong usage`(_ words: [String], remedy: String) async throws {
+        let result = try await Tool(words + ["--management-socket"]).run()
+        #expect(result.status == 64)
+        #expect(result.errors.contains("--management-socket") && result.errors.contains(remedy), "\(result.errors)")
+    }
+
     /// The key of the Core Specification's sample data.
     private static let key = "ec0234a357c8ad05341010a60a397d9b"
     private static let identityKey = IdentityResolvingKey(Hex.bytes(key)!)!

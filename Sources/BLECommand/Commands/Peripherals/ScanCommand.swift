@@ -74,6 +74,10 @@ struct ScanCommand: AsyncParsableCommand {
     var sort = ScanTable.Order.rssi
 
     func validate() throws {
+        guard !options.managementSocket || transport == .le && !passive else {
+            throw ValidationError(
+                "--management-socket is for active scans for LE: remove it, or --passive and --transport.")
+        }
         guard let duration else { return }
         guard duration >= 0, duration <= 31_536_000 else {
             throw ValidationError("--duration is a number of seconds from 0 to a year.")
@@ -93,6 +97,11 @@ struct ScanCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        guard Session.host?.hasManagementSocket != true || transport == .le && !passive else {
+            throw ValidationError(
+                "The shell was opened with --management-socket, which is for active scans for LE: remove --passive and "
+                    + "--transport, or open the shell without it.")
+        }
         let keys = try await IdentityKeys.read(irk)
         guard irk.isEmpty || !keys.isEmpty else { throw ValidationError("The files of --irk have no key.") }
         let base = criteria

@@ -186,9 +186,12 @@ def inside(program, libdbus):
         "libdbus": [libdbus, "advertisements"],
         "bleak": [*python, "advertisements"],
         "scope": [program, "count", "advertisements"],
+        "kernel": [program, "count", "kernel"],
     }.items():
         with Counting(command, is_scanning, "crowd", "mark") as counting:
             counting.measure(kind, name, advertise, MERGED)
+    # The kernel goes on for 10 s with what was killed.
+    until(is_scanning, False)
     peer("crowd", "off")
     path = asyncio.run(connect())
     for kind in ("notifications", "socket"):

@@ -7,6 +7,8 @@ internal import Glibc
 enum CountBenchmark {
     enum Kind: String {
         case advertisements, notifications, socket
+        /// Advertisements from the kernel's management socket.
+        case kernel
     }
 
     private static let company: UInt16 = 0xFFFF
@@ -14,7 +16,8 @@ enum CountBenchmark {
     /// Counts until the process is ended. `characteristic` is the UUID of the one that notifies.
     @concurrent
     static func run(_ kind: Kind, _ characteristic: BluetoothUUID? = nil) async throws {
-        try await withCentral { central in
+        let source: BlueZCentral.AdvertisementSource = kind == .kernel ? .managementSocket : .bluetoothd
+        try await withCentral(backend: .bluez(advertisements: source)) { central in
             var counter = Counter()
             guard let characteristic else {
                 for try await event in central.discoveryEvents(duplicates: true, overflow: .fail(capacity: 1 << 16)) {

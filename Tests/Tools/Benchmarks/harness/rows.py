@@ -821,10 +821,14 @@ ROWS = (
             Program(
                 "scope", SCOPE, "whole.py Benchmarks", "`central.discoveryEvents(duplicates: true)`.",
                 line="whole advertisements scope"),
+            Program(
+                "kernel", "Swift, management socket", "whole.py Benchmarks",
+                "`.bluez(advertisements: .managementSocket)`: the kernel scans, without bluetoothd, and without the bus.",
+                line="whole advertisements kernel"),
         ),
         numbers=PARTS,
         compare={"bleak": "bleak"},
-        aims=(Aim("scope", 0.7, "bleak"),),
+        aims=(Aim("scope", 0.7, "bleak"), Aim("kernel", 0.7, "bleak"), Aim("kernel", 0.3, "scope")),
         text="""
             This is the distribution's bluetoothd and kernel, in a guest whose processor takes a nanosecond for each
             instruction, so that its clocks count instructions, however busy the machine is that emulates it

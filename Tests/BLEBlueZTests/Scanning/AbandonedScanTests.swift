@@ -1,0 +1,192 @@
+import BLE
+import BLEFakeBlueZ
+import BLESimulation
+import BLETestSupport
+import BlueZTestSupport
+import Logging
+import Testing
+import Waiting
+
+@testable import BLEBlueZ
+
+/// Scans that a central leaves behind at its shutdown, on a connection that another central uses.
+@Suite(.startsProcesses, .hangLimit)
+struct AbandonedScanTests {
+    private let world: BlueZWorld
+    private let battery: SimulatedPeripheral
+    private let stack: BlueZStack
+    private let clock = ManualClock()
+    private var daemon: FakeBlueZ { world.daemon }
+
+    init() async throws {
+        world = try await BlueZWorld()
+        battery = await world.radio.add(.battery())
+        stack = world.makeStack()
+    }
+
+    /// Runs a body while another role keeps the connection open.
+    private func withHost(_ body: () async throws -> Void) async throws {
+        let host = try await stack.join(
+            BlueZStack.Role(kind: .peripheral, logger: Logger(label: "test"), clock: ContinuousClock()) { _ in })
+        do {
+            try await body()
+        } catch {
+            await stack.leave(host)
+            throw error
+        }
+        await stack.leave(host)
+    }
+
+    private func makeCentral(
+        _ clock: any Clock<Duration> = ContinuousClock()
+    ) async throws -> (central: Central, backend: BlueZCentral) {
+        let backend = BlueZCentral(stack)
+        return (try await Central(backend: backend, configuration: .quiet(clock: clock)), backend)
+    }
+
+    /// Shuts a central down that gives up the wait for the end of the change that is under way.
+    private func abandon(_ central: Central, _ backend: BlueZCentral) async {
+        let shutdown = Task { await central.shutDown() }
+        await until { await backend.discovery.changeCount == 2 }
+        await clock.sleepers(1, for: BlueZCentral.leaving)
+        clock.advance(by: BlueZCentral.leaving)
+        await shutdown.value
+    }
+
+    private func hear(_ strengths: [Int], _ central: Central, _ criteria: DiscoveryCriteria = .any) async throws {
+        var events = central.discoveryEvents(
+            matching: .id(battery.id) && criteria, duplicates: true, staleAfter: nil
+        ).makeAsyncIterator()
+        _ = try await events.advertisement()
+        for strength in strengths {
+            var advertisement = PeripheralDefinition.battery().advertisement
+            advertisement.rssi = strength
+            await battery.setAdvertisement(advertisement)
+            while try await events.advertisement().rssi != strength {}
+        }
+    }
+
+    @Test func `a first start that is answered after the shutdown does not end the next central's scan`() async throws {
+        try await withHost {
+            let (former, backend) = try await makeCentral(clock)
+            await daemon.hang("after StartDiscovery")
+            let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+            await daemon.untilHung()
+            #expect(await daemon.isDiscovering)
+            await abandon(former, backend)
+            // bluetoothd refuses to stop before it has answered the start.
+            #expect(await daemon.isDiscovering)
+            await daemon.stopHanging()
+            let (central, next) = try await makeCentral()
+            let scan = Task { try await next.startDiscovery(DiscoveryFilter()) }
+            await until { await next.discovery.changeCount == 1 }
+            await daemon.release()
+            await expectError(.shutDown) { try await start.value }
+            try await scan.value
+            #expect(await daemon.isDiscovering)
+            try await hear([-51, -52], central)
+            await central.shutDown()
+            await until { await !daemon.isDiscovering }
+        }
+    }
+
+    @Test func `a start that is refused is not repeated after the shutdown`() async throws {
+        try await withHost {
+            let (former, backend) = try await makeCentral(clock)
+            try await daemon.refuse("StartDiscovery", with: "org.bluez.Error.InProgress", "", count: 100)
+            let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+            await until { await daemon.calls["StartDiscovery"] ?? 0 > 0 }
+            let shutdown = Task { await former.shutDown() }
+            await expectError(.shutDown) { try await start.value }
+            await shutdown.value
+        }
+    }
+
+    @Test func `a start that is given up is ended when bluetoothd has answered it, before the next one`() async throws {
+        let (central, backend) = try await makeCentral()
+        await daemon.hang("after StartDiscovery")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await daemon.untilHung()
+        start.cancel()
+        await expectError(.cancelled) { try await start.value }
+        #expect(await daemon.isDiscovering)
+        await daemon.stopHanging()
+        let next = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
+        await until { await backend.discovery.changeCount == 1 }
+        await daemon.release()
+        try await next.value
+        #expect(await daemon.calls["StartDiscovery"] == 2)
+        #expect(await daemon.isDiscovering)
+        await central.shutDown()
+    }
+
+    @Test func `a start that is given up, and no other, leaves no session`() async throws {
+        let (central, backend) = try await makeCentral()
+        await daemon.hang("after StartDiscovery")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await daemon.untilHung()
+        start.cancel()
+        await expectError(.cancelled) { try await start.value }
+        await until { await daemon.calls["StopDiscovery"] ?? 0 > 0 }
+        await daemon.release()
+        await until { await !daemon.isDiscovering }
+        await central.shutDown()
+    }
+
+    @Test func `a passive start that is given up leaves no monitor`() async throws {
+        await daemon.offerMonitors()
+        let (central, backend) = try await makeCentral()
+        await daemon.hang("after RegisterMonitor")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter(isPassive: true)) }
+        await daemon.untilHung()
+        start.cancel()
+        await expectError(.cancelled) { try await start.value }
+        await until { await daemon.calls["UnregisterMonitor"] == 1 }
+        await daemon.release()
+        #expect(await !backend.isListening)
+        await central.shutDown()
+    }
+
+    @Test func `a passive change that hangs leaves no monitor behind, and the next central's alone`() async throws {
+        await daemon.offerMonitors()
+        try await withHost {
+            let (former, backend) = try await makeCentral(clock)
+            try await backend.startDiscovery(DiscoveryFilter(isPassive: true))
+            await daemon.hang("after RegisterMonitor")
+            let filter = DiscoveryFilter(services: [BluetoothUUID(0x180F)], isPassive: true)
+            let change = Task { try await backend.startDiscovery(filter) }
+            await daemon.untilHung()
+            await abandon(former, backend)
+            await until { await daemon.calls["UnregisterMonitor"] == 2 }
+            await daemon.stopHanging()
+            let (central, next) = try await makeCentral()
+            let scan = Task { try await next.startDiscovery(DiscoveryFilter(isPassive: true)) }
+            await until { await next.discovery.changeCount == 1 }
+            await daemon.release()
+            await expectError(.shutDown) { try await change.value }
+            try await scan.value
+            // The monitor that is left is that of the next central.
+            #expect(await daemon.calls["UnregisterMonitor"] == 2)
+            #expect(await next.isListening)
+            try await hear([-30, -40], central, .passive)
+            await central.shutDown()
+            await until { await daemon.calls["UnregisterMonitor"] == daemon.calls["RegisterMonitor"] }
+        }
+    }
+
+    @Test func `a passive change that fails leaves the earlier scan, and each is unregistered once`() async throws {
+        await daemon.offerMonitors()
+        try await withHost {
+            let (central, backend) = try await makeCentral()
+            try await backend.startDiscovery(DiscoveryFilter(isPassive: true))
+            try await daemon.refuse("RegisterMonitor", with: "org.bluez.Error.Failed", "")
+            let filter = DiscoveryFilter(services: [BluetoothUUID(0x180F)], isPassive: true)
+            await #expect(throws: BLEError.self) { try await backend.startDiscovery(filter) }
+            #expect(await backend.isListening)
+            let unregistered = await daemon.calls["UnregisterMonitor"] ?? 0
+            try await hear([-30, -40], central, .passive)
+            await central.shutDown()
+            await until { await daemon.calls["UnregisterMonitor"] ?? 0 > unregistered }
+        }
+    }
+}
