@@ -289,8 +289,7 @@ extension BlueZCentral {
         try await pauses.retry(clock: stack.loop.clock) { () throws(BLEError) in
             _ = try await stack.call(stop, during: .discovery)
         } while: { error, waited in
-            // bluetoothd may be busy with something else for a while, and then handles both.
-            [.busy, .timedOut].contains(error.code) && waited < Self.stopLimit
+            error.code == .busy && waited < Self.stopLimit
         }
     }
 }

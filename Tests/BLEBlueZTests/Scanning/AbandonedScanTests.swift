@@ -112,7 +112,7 @@ struct AbandonedScanTests {
         #expect(await daemon.isDiscovering)
         await daemon.stopHanging()
         let next = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
-        await until { await backend.discovery.changeCount == 1 }
+        await until { await backend.discovery.changeCount == 2 }
         await daemon.release()
         try await next.value
         #expect(await daemon.calls["StartDiscovery"] == 2)
