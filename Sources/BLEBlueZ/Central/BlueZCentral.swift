@@ -40,7 +40,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     var links = OwnLinks()
     /// Why Classic devices were refused, with the links on which bluetoothd asked for their services, by path.
     var refusals: [String: (link: ObjectTree.LinkIdentity, error: BLEError)] = [:]
-    var discovery = DiscoverySession()
+    var scan = CentralScan()
     /// The object of each attribute, set when services are discovered.
     var attributes = AttributeTable<AttributeObject>()
     var uses = NotificationUses()
@@ -109,33 +109,29 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         guard let role else { return }
         self.role = nil
         endSockets()
-        let wasScanning = isScanning
-        stopManagement()
+        // What is ending with the connection needs no wait.
+        let isEndAwaited = isListening || onStack { $0.isShared }
+        abandonScan()
         onStack { $0.waits.lookAtAll() }
-        let outcome = Outcome<Bool>()
+        let outcome = Outcome<Void>()
         // Whichever is first: nobody may move the central's clock.
-        let timer = Expiry(after: Self.leaving, clock: configuredClock) { outcome.deliver(.success(false)) }
-        let loopTimer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(false)) }
+        let timer = Expiry(after: Self.leaving, clock: configuredClock) { outcome.deliver(.success(())) }
+        let loopTimer = stack.loop.schedule(after: Self.leaving) { outcome.deliver(.success(())) }
         let work = Task {
             await withDiscardingTaskGroup { group in
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
                 // however slow bluetoothd is.
                 group.addTask { await self.leaveSession() }
-                // What is ending with the connection needs no wait.
-                if isListening || isScanning && onStack({ $0.isShared }) {
-                    group.addTask { try? await self.stopDiscovery() }
-                }
+                if isEndAwaited { group.addTask { try? await self.untilScanEnds() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()
-            outcome.deliver(.success(true))
+            outcome.deliver(.success(()))
         }
-        let hasEnded = (try? await outcome.wait()) ?? false
+        try? await outcome.wait()
         timer.cancel()
         loopTimer.cancel()
         work.cancel()
-        // The scan may still wait for its turn to end, and bluetoothd would scan as long as the connection is open.
-        if !hasEnded { abandonDiscovery(mayHaveSession: wasScanning && onStack { $0.isShared }) }
         await stack.leave(role)
     }
 
@@ -165,7 +161,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         switch event {
         case .changed(let change): handle(change)
         case .adapterStateChanged(let state):
-            if state != .poweredOn { voidDiscovery() }
+            if state != .poweredOn { voidScan() }
             report(.adapterStateChanged(state))
         case .useEnded(let path, let use):
             // If this client had acquired the socket, the acquisition has ended.
@@ -212,9 +208,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
     private func handle(_ event: PassiveScanner.Event) {
         switch event {
         case .heard(let path): heard(path)
-        case .ended(let error):
-            tolerate(.zero)
-            report(.scanEnded(error))
+        case .ended(let error): scanSourceEnded(error)
         }
     }
 
@@ -229,7 +223,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         switch event {
         case .received(let id, let advertisement): report(.advertisementReceived(id, advertisement))
         case .forgotten(let id): report(.peripheralRemoved(id))
-        case .ended(let error): managementEnded(error)
+        case .ended(let error): scanSourceEnded(error)
         }
     }
 
@@ -246,7 +240,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         // Peripherals that the next bluetoothd does not know are reported as removed.
         formerPeripherals.formUnion(former.peripherals(onAdapter: adapterPath).map(\.id))
         formerPeripherals.formUnion(former.strangerIDs)
-        voidDiscovery()
+        voidScan()
         links.stackLost()
         refusals = [:]
         attributes = AttributeTable()

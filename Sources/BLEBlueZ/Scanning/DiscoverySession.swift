@@ -1,105 +1,263 @@
 internal import BLE
 internal import Waiting
 
-/// This client's discovery session with bluetoothd, which serves any number of scans.
+/// The discovery session that a connection has with bluetoothd, and the wishes that it serves: a central's scan, and
+/// its connections to peripherals of which bluetoothd has no object.
+///
+/// One call at a time brings what bluetoothd has closer to what is wanted. Each follows from what is known then,
+/// whatever has become of the call before it, and whether or not somebody still waits for it: a start that was not
+/// answered in time may have begun a session, so the next call is a stop.
 struct DiscoverySession {
-    /// Whether bluetoothd has a session for this client's scans.
-    private(set) var isOn = false
-    /// The number of sessions that have ended without a request. Answers to calls from before such an end are outdated.
-    private(set) var epoch = 0
-    /// What is scanned for, actively or passively, without the tolerance. Nil if that is unknown.
-    var filter: DiscoveryFilter?
-    /// The number of changes of the scan that have their turn, wait for it, or keep it.
-    var changeCount = 0
-    /// Whether the change that has its turn is to a scan without the management socket.
-    var isLeavingSocket = false
-    /// Why the socket has ended during such a change.
-    var socketEnd: BLEError?
-    /// The connections that wait for objects.
-    var objects = AwaitedObjects()
-
-    /// Handles the success of a start that began in an epoch. Returns false if the session has ended since.
-    mutating func started(in epoch: Int) -> Bool {
-        guard epoch == self.epoch else { return false }
-        isOn = true
-        return true
+    enum Call: Equatable {
+        /// Sets the filter, or without one, clears it.
+        case setFilter(DiscoveryFilter?)
+        case start, stop
     }
 
-    /// Handles a request to stop. Returns whether there was a session.
-    mutating func stop() -> Bool {
-        defer { isOn = false }
-        return isOn
+    enum Step: Equatable {
+        case call(Call)
+        case pause(Duration)
     }
 
-    /// Handles the end of the session without a request.
-    mutating func void() {
-        isOn = false
-        filter = nil
-        epoch += 1
+    /// What bluetoothd has.
+    private enum Held { case nothing, session, unknown }
+
+    private struct Wish {
+        let filter: DiscoveryFilter
+        /// Succeeds when bluetoothd scans with it.
+        let start: Outcome<Void>
+    }
+
+    /// Refusals in a row.
+    private struct Refusals {
+        let pauses: Backoff
+        let limit: Duration
+        private var count = 0
+        private var first: Duration?
+
+        init(pauses: Backoff, limit: Duration) { (self.pauses, self.limit) = (pauses, limit) }
+
+        /// Adds a refusal. Returns the pause before the next attempt; nil if there is to be none.
+        mutating func add(at now: Duration) -> Duration? {
+            count += 1
+            let first = first ?? now
+            self.first = first
+            return now - first < limit ? pauses.pause(afterFailures: count) : nil
+        }
+
+        mutating func reset() { (count, first) = (0, nil) }
+    }
+
+    private var wishes: [Int: Wish] = [:]
+    private var lastWish = 0
+    private var held = Held.nothing
+    /// The filter that bluetoothd has; nil if it has none, or that is unknown.
+    private var filter: DiscoveryFilter?
+    private var mayHaveFilter = false
+    /// The step that is under way.
+    private var current: Step?
+    /// Whether the session has ended since the call that is under way.
+    private var isOutdated = false
+    /// The pause before the next call.
+    private var pause: Duration?
+    /// Whether nothing more is tried until something else is wanted.
+    private var hasGivenUp = false
+    /// Those who wait until there is nothing to do.
+    private var rests: [Outcome<Void>] = []
+    /// The kernel may still be scanning for a bluetoothd that has died, which takes 10.24 s.
+    private var refusedStarts = Refusals(pauses: Backoff(every: .milliseconds(500)), limit: .seconds(15))
+    /// bluetoothd refuses to stop until it has answered a start, for which D-Bus lets it take 25 s, and when the kernel
+    /// is stopping already, in order to scan with the filters of fewer programs.
+    private var refusedStops = Refusals(
+        pauses: Backoff(initial: .milliseconds(10), factor: 2, maximum: .milliseconds(500)), limit: .seconds(30))
+
+    static let disappeared = BLEError.lost("the adapter disappeared while the scan was starting")
+
+    // MARK: What is wanted
+
+    /// Adds a wish, or changes one. Returns its number, and the wait for bluetoothd to scan with the filter. The wish
+    /// ends if that fails.
+    mutating func want(_ filter: DiscoveryFilter, _ wish: Int? = nil) -> (wish: Int, start: Outcome<Void>) {
+        if wish == nil { lastWish += 1 }
+        let (number, start) = (wish ?? lastWish, Outcome<Void>())
+        wishes.updateValue(Wish(filter: filter, start: start), forKey: number)?.start.deliver(.failure(.cancelled))
+        refusedStarts.reset()
+        refusedStops.reset()
+        wantsChanged()
+        return (number, start)
+    }
+
+    /// Ends a wish, if it is there. A wait for its start fails with the error.
+    mutating func end(_ wish: Int, _ error: BLEError = .cancelled) {
+        guard let wish = wishes.removeValue(forKey: wish) else { return }
+        wish.start.deliver(.failure(error))
+        wantsChanged()
+    }
+
+    /// Ends all wishes.
+    mutating func endAll(_ error: BLEError) {
+        for wish in wishes.keys { end(wish, error) }
+    }
+
+    private mutating func wantsChanged() {
+        hasGivenUp = false
+        settle()
+    }
+
+    /// Handles the end of the session without a stop: bluetoothd, the adapter or the connection is gone. All wishes end
+    /// with it.
+    mutating func void(_ error: BLEError) {
+        (held, filter, mayHaveFilter) = (.nothing, nil, false)
+        pause = nil
+        refusedStarts.reset()
+        refusedStops.reset()
+        if case .call = current { isOutdated = true }
+        endAll(error)
+        settle()
+    }
+
+    /// The wait until bluetoothd has what is wanted. Fails if it does not end its session.
+    mutating func rest() -> Outcome<Void> {
+        let rest = Outcome<Void>()
+        rests.append(rest)
+        if held == .unknown { hasGivenUp = false }
+        settle()
+        return rest
+    }
+
+    /// What to scan for; nil for nothing.
+    private var target: DiscoveryFilter? {
+        guard var target = wishes.values.first?.filter else { return nil }
+        for wish in wishes.values.dropFirst() { target.formUnion(wish.filter) }
+        return target
+    }
+
+    // MARK: Steps
+
+    /// Whether bluetoothd has what is wanted, as far as that can be had.
+    var isAtRest: Bool { current == nil && due == nil }
+
+    private var due: Step? {
+        if hasGivenUp { return nil }
+        if let pause { return .pause(pause) }
+        let target = target
+        if held == .unknown || held == .session && target == nil { return .call(.stop) }
+        guard let target else { return mayHaveFilter ? .call(.setFilter(nil)) : nil }
+        if target != filter { return .call(.setFilter(target)) }
+        return held == .nothing ? .call(.start) : nil
+    }
+
+    /// Begins the next step. Nil if there is none, or one is under way.
+    mutating func begin() -> Step? {
+        guard current == nil, let step = due else { return nil }
+        current = step
+        pause = nil
+        if case .call(.setFilter(.some)) = step { mayHaveFilter = true }
+        return step
+    }
+
+    /// Ends the pause that is under way.
+    mutating func endPause() {
+        current = nil
+        settle()
+    }
+
+    /// Ends the call that is under way with its answer.
+    ///
+    /// - Parameter now: a time of any clock that proceeds.
+    mutating func answered(_ answer: Result<Void, BLEError>, at now: Duration) {
+        guard case .call(let call) = current else { return }
+        current = nil
+        let isOutdated = isOutdated
+        self.isOutdated = false
+        switch (call, answer) {
+        case (.setFilter(let filter?), .success):
+            if !isOutdated { self.filter = filter }
+        case (.setFilter(.some), .failure(let error)):
+            filter = nil
+            // The session goes on, with whatever filter, for those who have not asked for another.
+            if !isOutdated, !failStarts(error) { hasGivenUp = true }
+        case (.setFilter(nil), _): (filter, mayHaveFilter) = (nil, false)
+        case (.start, .success):
+            held = isOutdated ? .unknown : .session
+            refusedStarts.reset()
+        case (.start, .failure(let error)): startFailed(error, isOutdated, at: now)
+        case (.stop, .success): stopped()
+        case (.stop, .failure) where isOutdated: stopped()
+        case (.stop, .failure(let error)): stopFailed(error, at: now)
+        }
+        settle()
+    }
+
+    private mutating func startFailed(_ error: BLEError, _ isOutdated: Bool, at now: Duration) {
+        switch error.code {
+        // Another call of this client's may have begun it.
+        case .busy: held = .unknown
+        case .timedOut, .cancelled: held = .unknown
+        default: held = .nothing
+        }
+        guard !isOutdated else { return }
+        if error.code == .busy, let pause = refusedStarts.add(at: now) {
+            self.pause = pause
+        } else {
+            refusedStarts.reset()
+            failStarts(error)
+        }
+    }
+
+    private mutating func stopFailed(_ error: BLEError, at now: Duration) {
+        switch error.code {
+        // `Failed: No discovery started`, `NotReady` after a power-off, and the loss of what had it.
+        case .scanFailed, .poweredOff, .adapterNotFound, .bluetoothLost: stopped()
+        default:
+            held = .unknown
+            pause = refusedStops.add(at: now)
+            // Who waits is told at once of what is not a refusal for now.
+            if error.code != .busy { failAll(error) }
+            if pause == nil { giveUp() }
+        }
+    }
+
+    private mutating func stopped() {
+        // `StopDiscovery` keeps the filter, unless the session was another one's.
+        (held, filter) = (.nothing, nil)
+        refusedStops.reset()
+    }
+
+    private mutating func giveUp() {
+        refusedStops.reset()
+        failAll(
+            BLEError(.busy, "bluetoothd does not end its scan for this program", remedy: "Shut down, and start again."))
+        hasGivenUp = true
+    }
+
+    /// Ends the wishes that have not begun. Returns whether there were any.
+    @discardableResult private mutating func failStarts(_ error: BLEError) -> Bool {
+        let failed = wishes.filter { $0.value.start.deliver(.failure(error)) }
+        for wish in failed.keys { wishes[wish] = nil }
+        return !failed.isEmpty
+    }
+
+    private mutating func failAll(_ error: BLEError) {
+        failStarts(error)
+        for rest in rests { rest.deliver(.failure(error)) }
+        rests = []
+    }
+
+    /// Ends the waits for what is done.
+    private mutating func settle() {
+        guard isAtRest else { return }
+        if held == .session { for wish in wishes.values { wish.start.deliver(.success(())) } }
+        for rest in rests { rest.deliver(.success(())) }
+        rests = []
     }
 }
 
-/// The connections that wait for bluetoothd to make the objects of their peripherals, in batches: it scans from the
-/// first to the last connection of one, which is one change of the scan. A batch accepts more until another change
-/// waits behind it.
-struct AwaitedObjects {
-    private struct Batch {
-        /// The number of connections.
-        var count = 0
-        /// Those that wait for bluetoothd to scan; nil once it does.
-        var starts: [Outcome<Void>]? = []
-        /// Whether another change waits behind it.
-        var isFollowed = false
-        /// Succeeds when the last connection has left.
-        let end = Outcome<Void>()
-    }
-
-    private var batches: [Int: Batch] = [:]
-    private var lastBatch = 0
-    /// The batch that accepts connections.
-    private var open: Int?
-
-    /// Adds a connection. Returns its batch, and the wait for bluetoothd to scan.
-    mutating func join() -> (batch: Int, isNew: Bool, start: Outcome<Void>) {
-        let isNew = open == nil
-        if isNew {
-            lastBatch += 1
-            batches[lastBatch] = Batch()
-        }
-        let (batch, start) = (open ?? lastBatch, Outcome<Void>())
-        open = batch
-        batches[batch]?.count += 1
-        if batches[batch]?.starts?.append(start) == nil { start.deliver(.success(())) }
-        return (batch, isNew, start)
-    }
-
-    /// Ends the wait of a connection.
-    mutating func leave(_ batch: Int) {
-        batches[batch]?.count -= 1
-        guard isEmpty(batch) else { return }
-        if open == batch { open = nil }
-        batches[batch]?.end.deliver(.success(()))
-    }
-
-    /// Another change waits. The batch before it accepts no more connections once bluetoothd scans.
-    mutating func close() {
-        guard let batch = open else { return }
-        batches[batch]?.isFollowed = true
-        if batches[batch]?.starts == nil { open = nil }
-    }
-
-    func isEmpty(_ batch: Int) -> Bool { batches[batch]?.count ?? 0 == 0 }
-
-    /// Handles the result of bluetoothd's start. Returns the wait for the last connection to leave.
-    mutating func begin(_ batch: Int, _ result: Result<Void, BLEError>) -> Outcome<Void>? {
-        for start in batches[batch]?.starts ?? [] { start.deliver(result) }
-        batches[batch]?.starts = nil
-        if open == batch, batches[batch]?.isFollowed == true { open = nil }
-        return batches[batch]?.end
-    }
-
-    mutating func remove(_ batch: Int) {
-        batches[batch] = nil
-        if open == batch { open = nil }
+extension DiscoveryFilter {
+    /// Passes also what another filter passes.
+    fileprivate mutating func formUnion(_ other: DiscoveryFilter) {
+        services = services.isEmpty || other.services.isEmpty ? [] : services.union(other.services)
+        minimumRSSI = minimumRSSI.flatMap { own in other.minimumRSSI.map { min(own, $0) } }
+        if transport != other.transport { transport = .any }
     }
 }

@@ -38,10 +38,10 @@ package actor BlueZStack {
     /// The number of the adapter whose advertisements a role receives from the kernel; nil without such a role. What
     /// bluetoothd signals about them is then skipped.
     private(set) var packetAdapter: UInt16?
-    /// The changes of scans: one at a time, in the order of their requests. bluetoothd has one session for all centrals
-    /// on this connection, so that what a central has left behind ends before the scan of the next one begins.
-    private var scanChanges = Turns<Role.Kind, Outcome<Void>>()
-    private var lastScanChange = 0
+    /// bluetoothd has one session for all centrals that this connection has had.
+    var discovery = DiscoverySession()
+    /// The time since this was made, by the loop's clock.
+    nonisolated let elapsed: @Sendable () -> Duration
     /// The number of roles that wait for a change of an object, including this actor.
     private var holds = 0
 
@@ -79,6 +79,7 @@ package actor BlueZStack {
         choice = AdapterChoice(wanted: adapter)
         let loop = loop ?? EventLoop(name: "bluez")
         self.loop = loop
+        elapsed = Central.stopwatch(loop.clock)
         tasks = LoopTaskExecutor(loop)
     }
 
@@ -126,20 +127,26 @@ package actor BlueZStack {
         guard let former = roles.removeValue(forKey: role) else { return }
         // A role that is released without a shutdown has not ended it.
         if former.packetAdapter != nil { tree.endReception() }
+        if former.kind == .central { endDiscoveries() }
         updateTolerance()
         guard roles.isEmpty else { return }
         let (opening, recovery) = (opening, recovery)
         opening?.cancel()
         recovery?.cancel()
         (self.opening, self.recovery) = (nil, nil)
+        // bluetoothd would scan for as long as the program's connection lasts.
+        let hasScanLeft = isConnectionKept && !discovery.isAtRest
         unwinding = Task { [unwinding] in
             await unwinding?.value
             _ = await opening?.value
             await recovery?.value
+            guard hasScanLeft else { return }
+            try? await discoveryRest().wait()
+            await closeBus()
         }
         (isOpen, isRunning) = (false, false)
         deliveries = Deliveries()
-        await closeBus()
+        if !hasScanLeft { await closeBus() }
     }
 
     /// Whether there is a role.
@@ -182,6 +189,7 @@ package actor BlueZStack {
     /// by its address, which several adapters may have received.
     private func tell(_ event: StackEvent) {
         if let object = event.deviceObject, !choice.includes(object) { return }
+        if event.endsDiscovery { discovery.void(DiscoverySession.disappeared) }
         for role in roles.values { role.handle(event) }
     }
 
@@ -217,7 +225,11 @@ package actor BlueZStack {
     private func closeBus() async {
         let session = session
         self.session = nil
-        if isConnectionKept { lostEarlier += session?.enter { $0.lostCount } ?? 0 }
+        if isConnectionKept {
+            lostEarlier += session?.enter { $0.lostCount } ?? 0
+        } else {
+            discovery.void(DiscoverySession.disappeared)
+        }
         await session?.close()
     }
 
@@ -293,22 +305,6 @@ package actor BlueZStack {
     func noteLinkEnd(_ path: String, _ end: ObjectTree.LinkEnd) {
         tree.noteLinkEnd(path, end)
     }
-
-    // MARK: Scans
-
-    /// Adds a change of a scan. Returns its number, for ``endScanChange(_:)``, and the wait for its turn.
-    func addScanChange() -> (number: Int, turn: Outcome<Void>) {
-        lastScanChange += 1
-        return (lastScanChange, scanChanges.wait(.central, lastScanChange).turn)
-    }
-
-    /// Ends a change, whether or not its turn has come.
-    func endScanChange(_ number: Int) { scanChanges.end(number) }
-
-    /// Keeps the turn of a change, also after its end, until ``releaseScanChange(_:)``.
-    func holdScanChange(_ number: Int) { scanChanges.hold(number) }
-
-    func releaseScanChange(_ number: Int) { scanChanges.endHold(number) }
 
     // MARK: Values
 

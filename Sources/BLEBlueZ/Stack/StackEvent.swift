@@ -24,4 +24,13 @@ enum StackEvent: Sendable {
         case .stackLost, .objectsListed, .adapterStateChanged: nil
         }
     }
+
+    /// Whether bluetoothd's discovery sessions have ended.
+    var endsDiscovery: Bool {
+        switch self {
+        case .stackLost: true
+        case .adapterStateChanged(let state): state != .poweredOn
+        case .objectsListed, .changed, .useEnded: false
+        }
+    }
 }

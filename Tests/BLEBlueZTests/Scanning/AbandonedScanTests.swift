@@ -38,16 +38,15 @@ struct AbandonedScanTests {
     }
 
     private func makeCentral(
-        _ clock: any Clock<Duration> = ContinuousClock()
+        _ clock: any Clock<Duration> = ContinuousClock(), _ stack: BlueZStack? = nil
     ) async throws -> (central: Central, backend: BlueZCentral) {
-        let backend = BlueZCentral(stack)
+        let backend = BlueZCentral(stack ?? self.stack)
         return (try await Central(backend: backend, configuration: .quiet(clock: clock)), backend)
     }
 
-    /// Shuts a central down that gives up the wait for the end of the change that is under way.
-    private func abandon(_ central: Central, _ backend: BlueZCentral) async {
+    /// Shuts a central down that gives up the wait for the end of its scan.
+    private func abandon(_ central: Central) async {
         let shutdown = Task { await central.shutDown() }
-        await until { await backend.discovery.changeCount == 2 }
         await clock.sleepers(1, for: BlueZCentral.leaving)
         clock.advance(by: BlueZCentral.leaving)
         await shutdown.value
@@ -73,22 +72,57 @@ struct AbandonedScanTests {
             let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
             await daemon.untilHung()
             #expect(await daemon.isDiscovering)
-            await abandon(former, backend)
-            // bluetoothd refuses to stop before it has answered the start.
+            await abandon(former)
+            await expectError(.shutDown) { try await start.value }
             #expect(await daemon.isDiscovering)
             await daemon.stopHanging()
             let (central, next) = try await makeCentral()
             let scan = Task { try await next.startDiscovery(DiscoveryFilter()) }
-            await until { await next.discovery.changeCount == 1 }
+            await until { await next.scan.changeCount == 1 }
             await daemon.release()
-            await expectError(.shutDown) { try await start.value }
             try await scan.value
             #expect(await daemon.isDiscovering)
+            #expect(await daemon.calls["StopDiscovery"] == nil)
             try await hear([-51, -52], central)
             await central.shutDown()
             await until { await !daemon.isDiscovering }
         }
     }
+
+    // MARK: The program's own connection
+
+    @Test func `on the program's own connection, a start that is answered after the shutdown is ended`() async throws {
+        let own = BlueZStack(adapter: nil, address: world.bus.address(over: .existing))
+        let (former, backend) = try await makeCentral(clock, own)
+        await daemon.hang("after StartDiscovery")
+        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
+        await daemon.untilHung()
+        await abandon(former)
+        await expectError(.shutDown) { try await start.value }
+        #expect(await daemon.isDiscovering)
+        await daemon.stopHanging()
+        await daemon.release()
+        await until { await !daemon.isDiscovering }
+        let (central, _) = try await makeCentral(ContinuousClock(), own)
+        try await hear([-51, -52], central)
+        await central.shutDown()
+        #expect(await !daemon.isDiscovering)
+    }
+
+    @Test func `on the program's own connection, the scan of a central that is released ends`() async throws {
+        let own = BlueZStack(adapter: nil, address: world.bus.address(over: .existing))
+        func scan() async throws {
+            let (central, _) = try await makeCentral(ContinuousClock(), own)
+            try await hear([-51], central)
+            #expect(await daemon.isDiscovering)
+        }
+        try await scan()
+        await until { await !daemon.isDiscovering }
+        try await scan()
+        await until { await !daemon.isDiscovering }
+    }
+
+    // MARK: Refusals
 
     @Test func `a start that is refused is not repeated after the shutdown`() async throws {
         try await withHost {
@@ -102,7 +136,7 @@ struct AbandonedScanTests {
         }
     }
 
-    @Test func `a start that is given up is ended when bluetoothd has answered it, before the next one`() async throws {
+    @Test func `a start that is given up serves the next one`() async throws {
         let (central, backend) = try await makeCentral()
         await daemon.hang("after StartDiscovery")
         let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
@@ -112,10 +146,11 @@ struct AbandonedScanTests {
         #expect(await daemon.isDiscovering)
         await daemon.stopHanging()
         let next = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
-        await until { await backend.discovery.changeCount == 2 }
+        await until { await backend.scan.changeCount == 1 }
         await daemon.release()
         try await next.value
-        #expect(await daemon.calls["StartDiscovery"] == 2)
+        #expect(await daemon.calls["StartDiscovery"] == 1)
+        #expect(await daemon.calls["SetDiscoveryFilter"] == 2)
         #expect(await daemon.isDiscovering)
         await central.shutDown()
     }
@@ -127,7 +162,6 @@ struct AbandonedScanTests {
         await daemon.untilHung()
         start.cancel()
         await expectError(.cancelled) { try await start.value }
-        await until { await daemon.calls["StopDiscovery"] ?? 0 > 0 }
         await daemon.release()
         await until { await !daemon.isDiscovering }
         await central.shutDown()
@@ -156,12 +190,12 @@ struct AbandonedScanTests {
             let filter = DiscoveryFilter(services: [BluetoothUUID(0x180F)], isPassive: true)
             let change = Task { try await backend.startDiscovery(filter) }
             await daemon.untilHung()
-            await abandon(former, backend)
+            await former.shutDown()
             await until { await daemon.calls["UnregisterMonitor"] == 2 }
             await daemon.stopHanging()
             let (central, next) = try await makeCentral()
             let scan = Task { try await next.startDiscovery(DiscoveryFilter(isPassive: true)) }
-            await until { await next.discovery.changeCount == 1 }
+            await until { await next.scan.changeCount == 1 }
             await daemon.release()
             await expectError(.shutDown) { try await change.value }
             try await scan.value

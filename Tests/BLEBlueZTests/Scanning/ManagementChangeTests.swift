@@ -148,7 +148,6 @@ struct ManagementChangeTests {
         await clock.sleepers(1, for: BlueZCentral.leaving)
         clock.advance(by: BlueZCentral.leaving)
         await shutdown.value
-        await until { await !isScanning() }
         await daemon.release()
         await #expect(throws: BLEError.self) { try await change.value }
         await until { await !isScanning() }
@@ -230,7 +229,7 @@ struct ManagementChangeTests {
         let first = Task { try await backend.startDiscovery(DiscoveryFilter()) }
         await until { kernel.socketCount == 1 }
         let second = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-        await until { await backend.discovery.changeCount == 2 }
+        await until { await backend.scan.changeCount == 2 }
         kernel.answer(0x14)
         await expectError(.unauthorized) { try await first.value }
         await until { kernel.socketCount == 2 }
@@ -246,7 +245,7 @@ struct ManagementChangeTests {
         let first = Task { try await backend.startDiscovery(DiscoveryFilter()) }
         await until { kernel.socketCount == 1 }
         let second = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-        await until { await backend.discovery.changeCount == 2 }
+        await until { await backend.scan.changeCount == 2 }
         second.cancel()
         await expectError(.cancelled) { try await second.value }
         kernel.answer(0)

@@ -117,39 +117,55 @@ struct ManagementStartTests {
         await central.shutDown()
     }
 
-    @Test func `connections to several peripherals share one session, after which scans begin`() async throws {
+    @Test func `connections to several peripherals and a scan share one session`() async throws {
         let (kernel, clock) = (ScriptedKernel(), ManualClock())
         let backend = BlueZCentral(world.makeStack(), kernel.socket)
         let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
         try await backend.startDiscovery(DiscoveryFilter())
-        let strangers = (1...4).map { DeviceID(address: 0xF000_0000_0000 | $0) }
+        let strangers = (1...3).map { DeviceID(address: 0xF000_0000_0000 | $0) }
         for stranger in strangers { kernel.send(ManagementPacketTests.found(stranger.octets)) }
         for stranger in strangers {
             await until { await backend.stack.tree.isStranger(stranger, adapter: "/org/bluez/hci0") }
         }
-        let first = Task { try await backend.connect(strangers[0]) }
-        await clock.sleepers(1, for: .seconds(5))
-        let others = strangers[1...2].map { stranger in Task { try await backend.connect(stranger) } }
+        let connects = strangers.map { stranger in Task { try await backend.connect(stranger) } }
         await clock.sleepers(3, for: .seconds(5))
-        let scan = Task { try await backend.startDiscovery(DiscoveryFilter(transport: .any)) }
-        await until { await backend.discovery.changeCount == 2 }
-        // One that comes after the scan does not delay it.
-        let late = Task { try await backend.connect(strangers[3]) }
-        await until { await backend.discovery.changeCount == 3 }
-        others[0].cancel()
-        await expectError(.cancelled) { try await others[0].value }
         #expect(await daemon.isDiscovering)
+        connects[1].cancel()
+        await expectError(.cancelled) { try await connects[1].value }
+        // A scan begins while they wait.
+        try await backend.startDiscovery(DiscoveryFilter(transport: .any))
         await clock.sleepers(2, for: .seconds(5))
         clock.advance(by: .seconds(5))
-        await expectError(.peripheralNotFound) { try await first.value }
-        await expectError(.peripheralNotFound) { try await others[1].value }
-        try await scan.value
-        late.cancel()
-        await #expect(throws: BLEError.self) { try await late.value }
+        await expectError(.peripheralNotFound) { try await connects[0].value }
+        await expectError(.peripheralNotFound) { try await connects[2].value }
         #expect(await daemon.isDiscovering)
         #expect(await backend.isListening)
-        #expect(await daemon.calls["StartDiscovery"] == 2)
-        #expect(await daemon.calls["StopDiscovery"] == 1)
+        #expect(await daemon.calls["StartDiscovery"] == 1)
+        #expect(await daemon.calls["StopDiscovery"] == nil)
+        // Another one for LE alone ends the session.
+        try await backend.startDiscovery(DiscoveryFilter())
+        #expect(await !daemon.isDiscovering)
+        #expect(await backend.isQuiet)
+        await central.shutDown()
+    }
+
+    @Test func `a scan that ends leaves the session to a connection that waits`() async throws {
+        let (kernel, clock) = (ScriptedKernel(), ManualClock())
+        let backend = BlueZCentral(world.makeStack(), kernel.socket)
+        let central = try await Central(backend: backend, configuration: .quiet(clock: clock))
+        try await backend.startDiscovery(DiscoveryFilter())
+        let stranger = DeviceID(address: 0xF000_0000_0001)
+        kernel.send(ManagementPacketTests.found(stranger.octets))
+        await until { await backend.stack.tree.isStranger(stranger, adapter: "/org/bluez/hci0") }
+        let connect = Task { try await backend.connect(stranger) }
+        await clock.sleepers(1, for: .seconds(5))
+        try await backend.startDiscovery(DiscoveryFilter(transport: .classic))
+        try await backend.stopDiscovery()
+        #expect(await daemon.isDiscovering)
+        #expect(await daemon.calls["StartDiscovery"] == 1)
+        clock.advance(by: .seconds(5))
+        await expectError(.peripheralNotFound) { try await connect.value }
+        await until { await !daemon.isDiscovering }
         await central.shutDown()
     }
 
