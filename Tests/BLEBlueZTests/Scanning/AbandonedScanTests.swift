@@ -111,15 +111,15 @@ struct AbandonedScanTests {
 
     @Test func `on the program's own connection, the scan of a central that is released ends`() async throws {
         let own = BlueZStack(adapter: nil, address: world.bus.address(over: .existing))
-        func scan() async throws {
+        func scan(_ strength: Int) async throws {
             let (central, _) = try await makeCentral(ContinuousClock(), own)
-            try await hear([-51], central)
+            try await hear([strength], central)
             #expect(await daemon.isDiscovering)
         }
-        try await scan()
-        await until { await !daemon.isDiscovering }
-        try await scan()
-        await until { await !daemon.isDiscovering }
+        for strength in [-51, -52] {
+            try await scan(strength)
+            await until { await !daemon.isDiscovering }
+        }
     }
 
     // MARK: Refusals
