@@ -44,6 +44,16 @@ struct AbandonedScanTests {
         return (try await Central(backend: backend, configuration: .quiet(clock: clock)), backend)
     }
 
+    /// Starts a scan, of which bluetoothd carries a call out, but does not answer it.
+    private func start(
+        _ backend: BlueZCentral, _ filter: DiscoveryFilter = DiscoveryFilter(), hangsAfter call: String = "StartDiscovery"
+    ) async -> Task<Void, any Error> {
+        await daemon.hang("after \(call)")
+        let start = Task { try await backend.startDiscovery(filter) }
+        await daemon.untilHung()
+        return start
+    }
+
     /// Shuts a central down that gives up the wait for the end of its scan.
     private func abandon(_ central: Central) async {
         let shutdown = Task { await central.shutDown() }
@@ -68,9 +78,7 @@ struct AbandonedScanTests {
     @Test func `a first start that is answered after the shutdown does not end the next central's scan`() async throws {
         try await withHost {
             let (former, backend) = try await makeCentral(clock)
-            await daemon.hang("after StartDiscovery")
-            let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-            await daemon.untilHung()
+            let start = await start(backend)
             #expect(await daemon.isDiscovering)
             await abandon(former)
             await expectError(.shutDown) { try await start.value }
@@ -94,9 +102,7 @@ struct AbandonedScanTests {
     @Test func `on the program's own connection, a start that is answered after the shutdown is ended`() async throws {
         let own = BlueZStack(adapter: nil, address: world.bus.address(over: .existing))
         let (former, backend) = try await makeCentral(clock, own)
-        await daemon.hang("after StartDiscovery")
-        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-        await daemon.untilHung()
+        let start = await start(backend)
         await abandon(former)
         await expectError(.shutDown) { try await start.value }
         #expect(await daemon.isDiscovering)
@@ -138,9 +144,7 @@ struct AbandonedScanTests {
 
     @Test func `a start that is given up serves the next one`() async throws {
         let (central, backend) = try await makeCentral()
-        await daemon.hang("after StartDiscovery")
-        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-        await daemon.untilHung()
+        let start = await start(backend)
         start.cancel()
         await expectError(.cancelled) { try await start.value }
         #expect(await daemon.isDiscovering)
@@ -157,9 +161,7 @@ struct AbandonedScanTests {
 
     @Test func `a start that is given up, and no other, leaves no session`() async throws {
         let (central, backend) = try await makeCentral()
-        await daemon.hang("after StartDiscovery")
-        let start = Task { try await backend.startDiscovery(DiscoveryFilter()) }
-        await daemon.untilHung()
+        let start = await start(backend)
         start.cancel()
         await expectError(.cancelled) { try await start.value }
         await daemon.release()
@@ -170,9 +172,7 @@ struct AbandonedScanTests {
     @Test func `a passive start that is given up leaves no monitor`() async throws {
         await daemon.offerMonitors()
         let (central, backend) = try await makeCentral()
-        await daemon.hang("after RegisterMonitor")
-        let start = Task { try await backend.startDiscovery(DiscoveryFilter(isPassive: true)) }
-        await daemon.untilHung()
+        let start = await start(backend, DiscoveryFilter(isPassive: true), hangsAfter: "RegisterMonitor")
         start.cancel()
         await expectError(.cancelled) { try await start.value }
         await until { await daemon.calls["UnregisterMonitor"] == 1 }
@@ -186,10 +186,8 @@ struct AbandonedScanTests {
         try await withHost {
             let (former, backend) = try await makeCentral(clock)
             try await backend.startDiscovery(DiscoveryFilter(isPassive: true))
-            await daemon.hang("after RegisterMonitor")
             let filter = DiscoveryFilter(services: [BluetoothUUID(0x180F)], isPassive: true)
-            let change = Task { try await backend.startDiscovery(filter) }
-            await daemon.untilHung()
+            let change = await start(backend, filter, hangsAfter: "RegisterMonitor")
             await former.shutDown()
             await until { await daemon.calls["UnregisterMonitor"] == 2 }
             await daemon.stopHanging()
