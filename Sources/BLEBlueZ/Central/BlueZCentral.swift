@@ -111,7 +111,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
         endSockets()
         // What is ending with the connection needs no wait.
         let isEndAwaited = isListening || onStack { $0.isShared }
-        abandonScan()
+        let scanEnds = abandonScan()
         onStack { $0.waits.lookAtAll() }
         let outcome = Outcome<Void>()
         // Whichever is first: nobody may move the central's clock.
@@ -122,7 +122,7 @@ public actor BlueZCentral: CentralBackend, BlueZRole {
                 // Several steps: without its role, nothing else begins. All at once, so that everything is sent,
                 // however slow bluetoothd is.
                 group.addTask { await self.leaveSession() }
-                if isEndAwaited { group.addTask { try? await self.untilScanEnds() } }
+                for end in scanEnds where isEndAwaited { group.addTask { try? await end.wait() } }
                 for id in links.all { group.addTask { try? await self.disconnect(id) } }
             }
             await recoverLostRequests()

@@ -99,7 +99,8 @@ extension BlueZCentral {
             try checkChange(in: epoch)
             scan.sessionBegan()
         } catch {
-            leaveDiscovery()
+            // The session goes on with the former filter, if there is one.
+            if scan.hasSession { onStack { $0.giveUpDiscovery(wish) } } else { leaveDiscovery() }
             throw error
         }
     }
@@ -113,21 +114,23 @@ extension BlueZCentral {
     /// Ends this scan's part in bluetoothd's session, and returns when bluetoothd has done so.
     private func endSession() async throws(BLEError) {
         leaveDiscovery()
-        try await untilScanEnds()
+        try await onStack { $0.discoveryRest() }.wait()
     }
-
-    /// Waits until bluetoothd has no session that is not wanted.
-    func untilScanEnds() async throws(BLEError) { try await onStack { $0.discoveryRest() }.wait() }
 
     /// Ends the former scan's part in bluetoothd's session. Whether bluetoothd has ended it or not, the next scan is on.
     private func replaceSession() async { try? await endSession() }
 
-    /// Ends the scan without waiting: the central is shut down.
-    func abandonScan() {
+    /// Ends the scan for a shutdown. Returns the waits until bluetoothd has ended its part.
+    func abandonScan() -> [Outcome<Void>] {
         stopManagement()
-        passive.assumeIsolated { $0.forget(.shutDown) }
+        let ends = passive.assumeIsolated { $0.forget(.shutDown) }
         _ = scan.leaveSession()
-        onStack { $0.endDiscoveries() }
+        return ends + [
+            onStack {
+                $0.endDiscoveries()
+                return $0.discoveryRest()
+            }
+        ]
     }
 
     /// Handles an end of this client's scan that it has not requested.

@@ -1,6 +1,7 @@
 internal import BLE
 internal import DBus
 internal import Logging
+internal import Loop
 internal import Waiting
 
 /// The discovery session of this connection, which outlasts the central that it was begun for until it has ended.
@@ -10,6 +11,12 @@ extension BlueZStack {
     func wantDiscovery(_ filter: DiscoveryFilter, _ wish: Int? = nil) -> (wish: Int, start: Outcome<Void>) {
         defer { continueDiscovery() }
         return discovery.want(filter, wish)
+    }
+
+    /// Gives up the start of a wish, which ends, or has its former filter again.
+    func giveUpDiscovery(_ wish: Int) {
+        discovery.giveUpStart(wish)
+        continueDiscovery()
     }
 
     /// Ends a wish, and with the last one the session.

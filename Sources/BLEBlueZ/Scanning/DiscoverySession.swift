@@ -26,6 +26,11 @@ struct DiscoverySession {
         let filter: DiscoveryFilter
         /// Succeeds when bluetoothd scans with it.
         let start: Outcome<Void>
+        /// The filter with which bluetoothd has scanned for it before; nil if it has not.
+        let former: DiscoveryFilter?
+        var hasStarted = false
+        /// Whether the call that is under way, or was the last, was made when it was there.
+        var isAsked = false
     }
 
     /// Refusals in a row.
@@ -75,16 +80,32 @@ struct DiscoverySession {
 
     // MARK: What is wanted
 
-    /// Adds a wish, or changes one. Returns its number, and the wait for bluetoothd to scan with the filter. The wish
-    /// ends if that fails.
+    /// Adds a wish, or changes one. Returns its number, and the wait for bluetoothd to scan with the filter. If that
+    /// fails, the wish ends, or has its former filter again.
     mutating func want(_ filter: DiscoveryFilter, _ wish: Int? = nil) -> (wish: Int, start: Outcome<Void>) {
+        if !wishes.values.contains(where: { !$0.hasStarted }) {
+            refusedStarts.reset()
+            refusedStops.reset()
+        }
         if wish == nil { lastWish += 1 }
         let (number, start) = (wish ?? lastWish, Outcome<Void>())
-        wishes.updateValue(Wish(filter: filter, start: start), forKey: number)?.start.deliver(.failure(.cancelled))
-        refusedStarts.reset()
-        refusedStops.reset()
+        // What bluetoothd is told.
+        let filter = DiscoveryFilter(
+            services: filter.services, minimumRSSI: filter.minimumRSSI, transport: filter.transport)
+        let earlier = wishes[number]
+        let former = earlier?.hasStarted == true ? earlier?.filter : earlier?.former
+        wishes[number] = Wish(filter: filter, start: start, former: former)
+        earlier?.start.deliver(.failure(.cancelled))
         wantsChanged()
         return (number, start)
+    }
+
+    /// Gives the start of a wish up: it ends, or has its former filter again.
+    mutating func giveUpStart(_ number: Int, _ error: BLEError = .cancelled) {
+        guard let wish = wishes[number], !wish.hasStarted else { return }
+        wish.start.deliver(.failure(error))
+        wishes[number] = wish.former.map { Wish(filter: $0, start: wish.start, former: nil, hasStarted: true) }
+        wantsChanged()
     }
 
     /// Ends a wish, if it is there. A wait for its start fails with the error.
@@ -140,10 +161,10 @@ struct DiscoverySession {
     private var due: Step? {
         if hasGivenUp { return nil }
         if let pause { return .pause(pause) }
-        let target = target
-        if held == .unknown || held == .session && target == nil { return .call(.stop) }
-        guard let target else { return mayHaveFilter ? .call(.setFilter(nil)) : nil }
-        if target != filter { return .call(.setFilter(target)) }
+        let wanted = target
+        if held == .unknown || held == .session && wanted == nil { return .call(.stop) }
+        guard let wanted else { return mayHaveFilter ? .call(.setFilter(nil)) : nil }
+        if wanted != filter { return .call(.setFilter(wanted)) }
         return held == .nothing ? .call(.start) : nil
     }
 
@@ -152,7 +173,9 @@ struct DiscoverySession {
         guard current == nil, let step = due else { return nil }
         current = step
         pause = nil
-        if case .call(.setFilter(.some)) = step { mayHaveFilter = true }
+        guard case .call(let call) = step else { return step }
+        if case .setFilter(.some) = call { mayHaveFilter = true }
+        for wish in wishes.keys { wishes[wish]?.isAsked = true }
         return step
     }
 
@@ -175,8 +198,9 @@ struct DiscoverySession {
             if !isOutdated { self.filter = filter }
         case (.setFilter(.some), .failure(let error)):
             filter = nil
-            // The session goes on, with whatever filter, for those who have not asked for another.
-            if !isOutdated, !failStarts(error) { hasGivenUp = true }
+            guard !isOutdated else { break }
+            // Without a start, this was a former filter: the session goes on with whatever filter bluetoothd has.
+            if wishes.values.allSatisfy(\.hasStarted) { hasGivenUp = true } else { failStarts(error) }
         case (.setFilter(nil), _): (filter, mayHaveFilter) = (nil, false)
         case (.start, .success):
             held = isOutdated ? .unknown : .session
@@ -226,16 +250,15 @@ struct DiscoverySession {
 
     private mutating func giveUp() {
         refusedStops.reset()
+        for wish in wishes.keys { wishes[wish]?.isAsked = true }
         failAll(
             BLEError(.busy, "bluetoothd does not end its scan for this program", remedy: "Shut down, and start again."))
         hasGivenUp = true
     }
 
-    /// Ends the wishes that have not begun. Returns whether there were any.
-    @discardableResult private mutating func failStarts(_ error: BLEError) -> Bool {
-        let failed = wishes.filter { $0.value.start.deliver(.failure(error)) }
-        for wish in failed.keys { wishes[wish] = nil }
-        return !failed.isEmpty
+    /// Gives up the starts for which the last call was made.
+    private mutating func failStarts(_ error: BLEError) {
+        for (number, wish) in wishes where wish.isAsked { giveUpStart(number, error) }
     }
 
     private mutating func failAll(_ error: BLEError) {
@@ -247,7 +270,12 @@ struct DiscoverySession {
     /// Ends the waits for what is done.
     private mutating func settle() {
         guard isAtRest else { return }
-        if held == .session { for wish in wishes.values { wish.start.deliver(.success(())) } }
+        if held == .session {
+            for (number, wish) in wishes where !wish.hasStarted {
+                wish.start.deliver(.success(()))
+                wishes[number]?.hasStarted = true
+            }
+        }
         for rest in rests { rest.deliver(.success(())) }
         rests = []
     }

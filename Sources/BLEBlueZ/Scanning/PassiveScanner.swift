@@ -94,26 +94,35 @@ actor PassiveScanner: BlueZRole {
         for scan in scans { await end(scan) }
     }
 
-    /// Ends the passive scan without waiting: the adapter is off, bluetoothd has stopped, or the central is shut down.
-    /// A running bluetoothd keeps its monitors while the adapter is off.
+    /// Ends the passive scan at once: the adapter is off, bluetoothd has stopped, or the central is shut down. A running
+    /// bluetoothd keeps its monitors while the adapter is off. Returns the waits until it has ended its part.
     ///
     /// - Parameter error: the reason for which a start that has no result yet fails.
-    func forget(_ error: BLEError) {
-        for scan in scans {
-            guard let scan = take(scan) else { continue }
+    @discardableResult func forget(_ error: BLEError) -> [Outcome<Void>] {
+        let ending = scans
+        return ending.compactMap { scan in
+            guard let scan = take(scan) else { return nil }
             scan.isActive.deliver(.failure(error))
+            let end = Outcome<Void>()
             guard scan.released.isEmpty else {
-                Task { await self.end(released: scan) }
-                continue
+                Task {
+                    await self.end(released: scan)
+                    end.deliver(.success(()))
+                }
+                return end
             }
             // Sent at once, before the connection is left.
             onStack { stack in
                 _ = stack.start(
                     Self.unregister(scan), during: .discovery, timeout: BlueZStack.promptly, read: { _ in }
                 ) { _ in
-                    Task { await scan.monitors.stop() }
+                    Task {
+                        await scan.monitors.stop()
+                        end.deliver(.success(()))
+                    }
                 }
             }
+            return end
         }
     }
 

@@ -141,7 +141,8 @@ package actor BlueZStack {
             _ = await opening?.value
             await recovery?.value
             guard hasScanLeft else { return }
-            try? await discoveryRest().wait()
+            // It is told of each failure, and tried again until it is given up.
+            repeat { try? await discoveryRest().wait() } while !discovery.isAtRest
             await closeBus()
         }
         (isOpen, isRunning) = (false, false)

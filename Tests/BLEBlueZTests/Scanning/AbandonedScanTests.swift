@@ -125,6 +125,7 @@ struct AbandonedScanTests {
         for strength in [-51, -52] {
             try await scan(strength)
             await until { await !daemon.isDiscovering }
+            await until { await !own.isWanted }
         }
     }
 
@@ -139,6 +140,13 @@ struct AbandonedScanTests {
             let shutdown = Task { await former.shutDown() }
             await expectError(.shutDown) { try await start.value }
             await shutdown.value
+            try await stack.discoveryRest().wait()
+            let starts = await daemon.calls["StartDiscovery"]
+            let stops = await daemon.calls["StopDiscovery"] ?? 0
+            // Nothing is left to do.
+            try await stack.discoveryRest().wait()
+            #expect(await daemon.calls["StartDiscovery"] == starts)
+            #expect(stops > 0 && await stack.discovery.isAtRest)
         }
     }
 

@@ -77,6 +77,37 @@ struct DiscoverySessionTests {
         #expect(session.isAtRest)
     }
 
+    @Test(arguments: [true, false])
+    mutating func `a change that is refused or given up leaves the former filter`(isRefused: Bool) async throws {
+        let wish = try await scan()
+        let (_, change) = session.want(Self.any, wish)
+        #expect(session.begin() == .call(.setFilter(Self.any)))
+        if !isRefused { session.giveUpStart(wish) }
+        reply(isRefused ? .failed : nil)
+        await expectError(isRefused ? .failed : .cancelled) { try await change.wait() }
+        answer(.setFilter(Self.le))
+        #expect(session.isAtRest)
+        session.end(wish)
+        answer(.stop)
+    }
+
+    @Test mutating func `who joins during a call is not failed by it`() async throws {
+        let (_, first) = session.want(Self.any)
+        #expect(session.begin() == .call(.setFilter(Self.any)))
+        let (_, second) = session.want(Self.le)
+        reply(.failed)
+        await expectError(.failed) { try await first.wait() }
+        answer(.setFilter(Self.le))
+        #expect(session.begin() == .call(.start))
+        let (_, third) = session.want(Self.battery)
+        reply(.timedOut)
+        await expectError(.timedOut) { try await second.wait() }
+        answer(.stop)
+        answer(.setFilter(Self.battery))
+        answer(.start)
+        try await third.wait()
+    }
+
     @Test mutating func `a filter that is refused ends who asks for it, and the others go on`() async throws {
         let first = try await scan()
         let (_, start) = session.want(Self.any)
@@ -198,56 +229,88 @@ struct DiscoverySessionTests {
 
     @Test(arguments: 0..<100)
     mutating func `whatever happens, bluetoothd has what is wanted in the end, and every wait ends`(
-        seed: UInt64
+        seed: Int
     ) async throws {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededGenerator(seed: UInt64(seed))
         var daemon = Daemon()
-        var wishes: [Int] = []
-        var waits: [Outcome<Void>] = []
+        /// The wishes that have not ended, and the waits that have not.
+        var wishes: Set<Int> = []
+        var starts: [(wish: Int, start: Outcome<Void>)] = []
         var rests: [Outcome<Void>] = []
+        /// The answer of the call that is under way, unless bluetoothd takes the call when it answers.
+        var inFlight: (call: Call, answer: Result<Void, BLEError>?)?
         let filters = [Self.le, Self.any, Self.heartRate, Self.battery]
 
+        func want(_ session: inout DiscoverySession, _ filter: DiscoveryFilter, _ wish: Int? = nil) {
+            let (number, start) = session.want(filter, wish)
+            wishes.insert(number)
+            starts.append((number, start))
+        }
         func proceed(_ session: inout DiscoverySession, _ now: inout Duration, isFaulty: Bool) {
-            switch session.begin() {
-            case nil: break
-            case .pause(let duration):
-                now += duration
-                session.endPause()
-            case .call(let call):
+            if let (call, answer) = inFlight {
                 #expect(session.begin() == nil)
+                inFlight = nil
                 now += .milliseconds(Int.random(in: 1...3000, using: &random))
-                session.answered(daemon.answer(call, isFaulty: isFaulty, using: &random), at: now)
+                session.answered(answer ?? daemon.answer(call, isFaulty: isFaulty, using: &random), at: now)
+            } else if let step = session.begin() {
+                switch step {
+                case .pause(let duration):
+                    now += duration
+                    session.endPause()
+                case .call(let call):
+                    let isEarly = Bool.random(using: &random)
+                    inFlight = (call, isEarly ? daemon.answer(call, isFaulty: isFaulty, using: &random) : nil)
+                }
             }
         }
-        for _ in 0..<80 {
-            switch Int.random(in: 0..<10, using: &random) {
-            case 0, 1:
-                let (wish, start) = session.want(filters.randomElement(using: &random)!)
-                wishes.append(wish)
-                waits.append(start)
-            case 2: if let wish = wishes.randomElement(using: &random) { session.end(wish) }
+        /// Looks at the waits that have ended.
+        func check() async {
+            for (wish, start) in starts where !start.isOpen {
+                do throws(BLEError) {
+                    try await start.wait()
+                    #expect(daemon.hasSession)
+                } catch where error.code != .cancelled {
+                    if !daemon.hasSession { wishes.remove(wish) }
+                } catch {}
+            }
+            starts.removeAll { !$0.start.isOpen }
+            for rest in rests where !rest.isOpen {
+                if (try? await rest.wait()) != nil { #expect(!daemon.hasSession || !wishes.isEmpty) }
+            }
+            rests.removeAll { !$0.isOpen }
+        }
+        for _ in 0..<200 {
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0, 1: want(&session, filters.randomElement(using: &random)!)
+            case 2:
+                guard let wish = wishes.sorted().randomElement(using: &random) else { break }
+                wishes.remove(wish)
+                session.end(wish)
             case 3:
-                guard let wish = wishes.randomElement(using: &random) else { break }
-                waits.append(session.want(filters.randomElement(using: &random)!, wish).start)
-            case 4: rests.append(session.rest())
-            case 5 where Bool.random(using: &random):
+                guard let wish = wishes.sorted().randomElement(using: &random) else { break }
+                want(&session, filters.randomElement(using: &random)!, wish)
+            case 4: if let wish = wishes.sorted().randomElement(using: &random) { session.giveUpStart(wish) }
+            case 5: rests.append(session.rest())
+            case 6 where Bool.random(using: &random):
                 daemon = Daemon()
+                wishes = []
                 session.void(DiscoverySession.disappeared)
             default: proceed(&session, &now, isFaulty: true)
             }
+            await check()
         }
         // The last wish is one for all, and then there is none.
         let (_, last) = session.want(Self.any)
         for _ in 0..<100 where !session.isAtRest { proceed(&session, &now, isFaulty: false) }
         try await last.wait()
         #expect(session.isAtRest)
-        #expect(daemon.hasSession && daemon.filter?.transport == .any && daemon.filter?.services == [])
+        #expect(daemon.hasSession && daemon.filter == Self.any)
         session.endAll(.shutDown)
         rests.append(session.rest())
         for _ in 0..<100 where !session.isAtRest { proceed(&session, &now, isFaulty: false) }
         #expect(session.isAtRest)
         #expect(!daemon.hasSession && daemon.filter == nil)
-        #expect(waits.allSatisfy { !$0.isOpen } && rests.allSatisfy { !$0.isOpen })
+        #expect(starts.allSatisfy { !$0.start.isOpen } && rests.allSatisfy { !$0.isOpen })
     }
 }
 
