@@ -83,7 +83,7 @@ struct DiscoverySession {
     /// Adds a wish, or changes one. Returns its number, and the wait for bluetoothd to scan with the filter. If that
     /// fails, the wish ends, or has its former filter again.
     mutating func want(_ filter: DiscoveryFilter, _ wish: Int? = nil) -> (wish: Int, start: Outcome<Void>) {
-        if !wishes.values.contains(where: { !$0.hasStarted }) {
+        if !isStarting {
             refusedStarts.reset()
             refusedStops.reset()
         }
@@ -146,6 +146,9 @@ struct DiscoverySession {
         return rest
     }
 
+    /// Whether somebody waits for a start.
+    private var isStarting: Bool { wishes.values.contains { !$0.hasStarted } }
+
     /// What to scan for; nil for nothing.
     private var target: DiscoveryFilter? {
         guard var target = wishes.values.first?.filter else { return nil }
@@ -199,8 +202,12 @@ struct DiscoverySession {
         case (.setFilter(.some), .failure(let error)):
             filter = nil
             guard !isOutdated else { break }
-            // Without a start, this was a former filter: the session goes on with whatever filter bluetoothd has.
-            if wishes.values.allSatisfy(\.hasStarted) { hasGivenUp = true } else { failStarts(error) }
+            if isStarting {
+                failStarts(error)
+            } else {
+                // A former filter: the session goes on with whatever filter bluetoothd has.
+                hasGivenUp = !wishes.isEmpty
+            }
         case (.setFilter(nil), _): (filter, mayHaveFilter) = (nil, false)
         case (.start, .success):
             held = isOutdated ? .unknown : .session
@@ -215,9 +222,8 @@ struct DiscoverySession {
 
     private mutating func startFailed(_ error: BLEError, _ isOutdated: Bool, at now: Duration) {
         switch error.code {
-        // Another call of this client's may have begun it.
-        case .busy: held = .unknown
-        case .timedOut, .cancelled: held = .unknown
+        // It may have begun, or another one of this client's stands in its way.
+        case .busy, .timedOut, .cancelled: held = .unknown
         default: held = .nothing
         }
         guard !isOutdated else { return }
