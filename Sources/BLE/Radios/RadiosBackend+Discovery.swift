@@ -43,8 +43,9 @@ extension RadiosBackend {
     }
 
     func stopDiscovery(on radio: Int) async throws(BLEError) {
+        // After a failure, too, the next scan is a new one.
+        defer { scanEnded(on: radio) }
         try await members[radio].backend.stopDiscovery()
-        scanEnded(on: radio)
     }
 
     /// Runs `work` for each radio that matches, at the same time. Throws the first radio's error if it fails for one,

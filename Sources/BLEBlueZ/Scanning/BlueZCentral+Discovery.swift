@@ -113,8 +113,9 @@ extension BlueZCentral {
 
     /// Ends this scan's part in bluetoothd's session, and returns when bluetoothd has done so.
     private func endSession() async throws(BLEError) {
+        guard scan.wish != nil else { return }
         leaveDiscovery()
-        try await onStack { $0.discoveryRest() }.wait()
+        try await onStack { $0.discoveryEnd() }.wait()
     }
 
     /// Ends the former scan's part in bluetoothd's session. Whether bluetoothd has ended it or not, the next scan is on.
@@ -128,7 +129,7 @@ extension BlueZCentral {
         return ends + [
             onStack {
                 $0.endDiscoveries()
-                return $0.discoveryRest()
+                return $0.discoveryEnd()
             }
         ]
     }
@@ -139,7 +140,7 @@ extension BlueZCentral {
         scan.void()
         let error =
             adapterState() == .poweredOff ? BLEError(.poweredOff, "the adapter was switched off") : unavailable
-        passive.assumeIsolated { $0.forget(error) }
+        _ = passive.assumeIsolated { $0.forget(error) }
         stopManagement()
     }
 

@@ -31,10 +31,10 @@ extension BlueZStack {
         continueDiscovery()
     }
 
-    /// The wait until bluetoothd has no session that is not wanted.
-    func discoveryRest() -> Outcome<Void> {
+    /// The wait until bluetoothd has no session that nobody wants.
+    func discoveryEnd() -> Outcome<Void> {
         defer { continueDiscovery() }
-        return discovery.rest()
+        return discovery.end()
     }
 
     private func continueDiscovery() {

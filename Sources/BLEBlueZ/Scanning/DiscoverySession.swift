@@ -67,8 +67,8 @@ struct DiscoverySession {
     private var pause: Duration?
     /// Whether nothing more is tried until something else is wanted.
     private var hasGivenUp = false
-    /// Those who wait until there is nothing to do.
-    private var rests: [Outcome<Void>] = []
+    /// Those who wait until there is no session that nobody wants.
+    private var ends: [Outcome<Void>] = []
     /// The kernel may still be scanning for a bluetoothd that has died, which takes 10.24 s.
     private var refusedStarts = Refusals(pauses: Backoff(every: .milliseconds(500)), limit: .seconds(15))
     /// bluetoothd refuses to stop until it has answered a start, for which D-Bus lets it take 25 s, and when the kernel
@@ -100,9 +100,9 @@ struct DiscoverySession {
         return (number, start)
     }
 
-    /// Gives the start of a wish up: it ends, or has its former filter again.
+    /// Gives the start of a wish up: it ends, or has its former filter again, also if bluetoothd has just answered.
     mutating func giveUpStart(_ number: Int, _ error: BLEError = .cancelled) {
-        guard let wish = wishes[number], !wish.hasStarted else { return }
+        guard let wish = wishes[number], !wish.hasStarted || wish.former != nil else { return }
         wish.start.deliver(.failure(error))
         wishes[number] = wish.former.map { Wish(filter: $0, start: wish.start, former: nil, hasStarted: true) }
         wantsChanged()
@@ -137,13 +137,13 @@ struct DiscoverySession {
         settle()
     }
 
-    /// The wait until bluetoothd has what is wanted. Fails if it does not end its session.
-    mutating func rest() -> Outcome<Void> {
-        let rest = Outcome<Void>()
-        rests.append(rest)
+    /// The wait until bluetoothd has no session that nobody wants. Fails if bluetoothd does not end it.
+    mutating func end() -> Outcome<Void> {
+        let end = Outcome<Void>()
+        ends.append(end)
         if held == .unknown { hasGivenUp = false }
         settle()
-        return rest
+        return end
     }
 
     /// Whether somebody waits for a start.
@@ -264,26 +264,26 @@ struct DiscoverySession {
 
     /// Gives up the starts for which the last call was made.
     private mutating func failStarts(_ error: BLEError) {
-        for (number, wish) in wishes where wish.isAsked { giveUpStart(number, error) }
+        for (number, wish) in wishes where wish.isAsked && !wish.hasStarted { giveUpStart(number, error) }
     }
 
     private mutating func failAll(_ error: BLEError) {
         failStarts(error)
-        for rest in rests { rest.deliver(.failure(error)) }
-        rests = []
+        for end in ends { end.deliver(.failure(error)) }
+        ends = []
     }
 
     /// Ends the waits for what is done.
     private mutating func settle() {
-        guard isAtRest else { return }
-        if held == .session {
+        if isAtRest, held == .session {
             for (number, wish) in wishes where !wish.hasStarted {
                 wish.start.deliver(.success(()))
                 wishes[number]?.hasStarted = true
             }
         }
-        for rest in rests { rest.deliver(.success(())) }
-        rests = []
+        guard isAtRest || !wishes.isEmpty else { return }
+        for end in ends { end.deliver(.success(())) }
+        ends = []
     }
 }
 

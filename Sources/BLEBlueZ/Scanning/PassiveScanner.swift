@@ -98,7 +98,7 @@ actor PassiveScanner: BlueZRole {
     /// bluetoothd keeps its monitors while the adapter is off. Returns the waits until it has ended its part.
     ///
     /// - Parameter error: the reason for which a start that has no result yet fails.
-    @discardableResult func forget(_ error: BLEError) -> [Outcome<Void>] {
+    func forget(_ error: BLEError) -> [Outcome<Void>] {
         let ending = scans
         return ending.compactMap { scan in
             guard let scan = take(scan) else { return nil }

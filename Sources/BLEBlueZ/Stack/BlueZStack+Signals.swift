@@ -5,6 +5,8 @@ internal import Waiting
 /// Reads bluetoothd's signals.
 extension BlueZStack {
     func receive(_ message: IncomingMessage) {
+        // A role that joins by then has not begun.
+        guard !isDraining else { return }
         do throws(DBusError) {
             switch message.member {
             case "PropertiesChanged": try propertiesChanged(message)

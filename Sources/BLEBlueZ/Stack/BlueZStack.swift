@@ -38,6 +38,9 @@ package actor BlueZStack {
     /// The number of the adapter whose advertisements a role receives from the kernel; nil without such a role. What
     /// bluetoothd signals about them is then skipped.
     private(set) var packetAdapter: UInt16?
+    /// Whether the session is open only for bluetoothd to end a scan, which would go on for as long as the program's
+    /// connection lasts.
+    private(set) var isDraining = false
     /// bluetoothd has one session for all centrals that this connection has had.
     var discovery = DiscoverySession()
     /// The time since this was made, by the loop's clock.
@@ -134,20 +137,21 @@ package actor BlueZStack {
         opening?.cancel()
         recovery?.cancel()
         (self.opening, self.recovery) = (nil, nil)
-        // bluetoothd would scan for as long as the program's connection lasts.
-        let hasScanLeft = isConnectionKept && !discovery.isAtRest
+        let isDraining = isConnectionKept && !discovery.isAtRest
+        self.isDraining = isDraining
         unwinding = Task { [unwinding] in
             await unwinding?.value
             _ = await opening?.value
             await recovery?.value
-            guard hasScanLeft else { return }
-            // It is told of each failure, and tried again until it is given up.
-            repeat { try? await discoveryRest().wait() } while !discovery.isAtRest
+            guard isDraining else { return }
+            // The wait ends with each failure, after which it is tried again until it is given up.
+            repeat { try? await discoveryEnd().wait() } while !discovery.isAtRest
+            self.isDraining = false
             await closeBus()
         }
         (isOpen, isRunning) = (false, false)
         deliveries = Deliveries()
-        if !hasScanLeft { await closeBus() }
+        if !isDraining { await closeBus() }
     }
 
     /// Whether there is a role.

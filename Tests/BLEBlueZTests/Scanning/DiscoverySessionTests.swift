@@ -7,6 +7,7 @@ import Waiting
 @testable import BLEBlueZ
 
 /// The session with bluetoothd, and the wishes that it serves.
+@Suite(.hangLimit)
 struct DiscoverySessionTests {
     private typealias Call = DiscoverySession.Call
 
@@ -56,10 +57,10 @@ struct DiscoverySessionTests {
         answer(.setFilter(Self.any))
         try await change.wait()
         session.end(second)
-        let rest = session.rest()
+        let end = session.end()
         answer(.stop)
         answer(.setFilter(nil))
-        try await rest.wait()
+        try await end.wait()
         #expect(session.isAtRest)
     }
 
@@ -89,6 +90,25 @@ struct DiscoverySessionTests {
         #expect(session.isAtRest)
         session.end(wish)
         answer(.stop)
+    }
+
+    @Test mutating func `a change that is given up as it is answered leaves the former filter`() async throws {
+        let wish = try await scan()
+        let (_, change) = session.want(Self.any, wish)
+        #expect(session.begin() == .call(.setFilter(Self.any)))
+        change.deliver(.failure(.cancelled))
+        reply()
+        session.giveUpStart(wish)
+        answer(.setFilter(Self.le))
+        #expect(session.isAtRest)
+    }
+
+    @Test mutating func `an end does not wait for what others want`() async throws {
+        let first = try await scan()
+        let (_, start) = session.want(Self.any)
+        session.end(first)
+        try await session.end().wait()
+        #expect(start.isOpen)
     }
 
     @Test mutating func `who joins during a call is not failed by it`() async throws {
@@ -164,16 +184,21 @@ struct DiscoverySessionTests {
     @Test mutating func `an end that is refused for 30 s is given up until something else is wanted`() async throws {
         let wish = try await scan()
         session.end(wish)
-        let rest = session.rest()
+        let end = session.end()
         for duration in [10, 20, 40, 80, 160, 320, 500, 500] {
             answer(.stop, .busy)
             pause(.milliseconds(duration))
         }
         now += .seconds(29)
-        #expect(rest.isOpen)
+        #expect(end.isOpen)
         answer(.stop, .busy)
-        await expectError(.busy) { try await rest.wait() }
+        await expectError(.busy) { try await end.wait() }
         #expect(session.isAtRest)
+        // Who asks again has it tried again.
+        let again = session.end()
+        answer(.stop, .busy)
+        #expect(again.isOpen)
+        pause(.milliseconds(10))
         let (_, start) = session.want(Self.le)
         answer(.stop)
         answer(.setFilter(Self.le))
@@ -184,10 +209,10 @@ struct DiscoverySessionTests {
     @Test mutating func `an end without an answer is told at once, and requested again`() async throws {
         let wish = try await scan()
         session.end(wish)
-        let rest = session.rest()
+        let end = session.end()
         now += .seconds(10)
         answer(.stop, .timedOut)
-        await expectError(.timedOut) { try await rest.wait() }
+        await expectError(.timedOut) { try await end.wait() }
         pause(.milliseconds(10))
         answer(.stop)
         answer(.setFilter(nil))
@@ -236,7 +261,7 @@ struct DiscoverySessionTests {
         /// The wishes that have not ended, and the waits that have not.
         var wishes: Set<Int> = []
         var starts: [(wish: Int, start: Outcome<Void>)] = []
-        var rests: [Outcome<Void>] = []
+        var ends: [Outcome<Void>] = []
         /// The answer of the call that is under way, unless bluetoothd takes the call when it answers.
         var inFlight: (call: Call, answer: Result<Void, BLEError>?)?
         let filters = [Self.le, Self.any, Self.heartRate, Self.battery]
@@ -274,10 +299,10 @@ struct DiscoverySessionTests {
                 } catch {}
             }
             starts.removeAll { !$0.start.isOpen }
-            for rest in rests where !rest.isOpen {
-                if (try? await rest.wait()) != nil { #expect(!daemon.hasSession || !wishes.isEmpty) }
+            for end in ends where !end.isOpen {
+                if (try? await end.wait()) != nil { #expect(!daemon.hasSession || !wishes.isEmpty) }
             }
-            rests.removeAll { !$0.isOpen }
+            ends.removeAll { !$0.isOpen }
         }
         for _ in 0..<200 {
             switch Int.random(in: 0..<16, using: &random) {
@@ -290,7 +315,7 @@ struct DiscoverySessionTests {
                 guard let wish = wishes.sorted().randomElement(using: &random) else { break }
                 want(&session, filters.randomElement(using: &random)!, wish)
             case 4: if let wish = wishes.sorted().randomElement(using: &random) { session.giveUpStart(wish) }
-            case 5: rests.append(session.rest())
+            case 5: ends.append(session.end())
             case 6 where Bool.random(using: &random):
                 daemon = Daemon()
                 wishes = []
@@ -301,18 +326,18 @@ struct DiscoverySessionTests {
         }
         for _ in 0..<100 where !session.isAtRest { proceed(&session, &now, isFaulty: false) }
         await check()
-        #expect(starts.isEmpty && rests.isEmpty)
+        #expect(starts.isEmpty && ends.isEmpty)
         // The last wish is one for all, and then there is none.
         let (_, last) = session.want(Self.any)
         for _ in 0..<100 where !session.isAtRest { proceed(&session, &now, isFaulty: false) }
+        try #require(!last.isOpen && session.isAtRest)
         try await last.wait()
-        #expect(session.isAtRest)
         #expect(daemon.hasSession && daemon.filter == Self.any)
         session.endAll(.shutDown)
-        let rest = session.rest()
+        let end = session.end()
         for _ in 0..<100 where !session.isAtRest { proceed(&session, &now, isFaulty: false) }
         #expect(session.isAtRest)
-        try await rest.wait()
+        try await end.wait()
         #expect(!daemon.hasSession && daemon.filter == nil)
     }
 }
