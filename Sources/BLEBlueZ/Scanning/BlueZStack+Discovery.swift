@@ -34,7 +34,7 @@ extension BlueZStack {
     /// The wait until bluetoothd has no session that nobody wants.
     func discoveryEnd() -> Outcome<Void> {
         defer { continueDiscovery() }
-        return discovery.end()
+        return discovery.sessionEnd()
     }
 
     private func continueDiscovery() {

@@ -138,7 +138,7 @@ struct DiscoverySession {
     }
 
     /// The wait until bluetoothd has no session that nobody wants. Fails if bluetoothd does not end it.
-    mutating func end() -> Outcome<Void> {
+    mutating func sessionEnd() -> Outcome<Void> {
         let end = Outcome<Void>()
         ends.append(end)
         if held == .unknown { hasGivenUp = false }

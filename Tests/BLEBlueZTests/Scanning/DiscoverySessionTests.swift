@@ -57,7 +57,7 @@ struct DiscoverySessionTests {
         answer(.setFilter(Self.any))
         try await change.wait()
         session.end(second)
-        let end = session.end()
+        let end = session.sessionEnd()
         answer(.stop)
         answer(.setFilter(nil))
         try await end.wait()
@@ -107,7 +107,7 @@ struct DiscoverySessionTests {
         let first = try await scan()
         let (_, start) = session.want(Self.any)
         session.end(first)
-        try await session.end().wait()
+        try await session.sessionEnd().wait()
         #expect(start.isOpen)
     }
 
@@ -184,7 +184,7 @@ struct DiscoverySessionTests {
     @Test mutating func `an end that is refused for 30 s is given up until something else is wanted`() async throws {
         let wish = try await scan()
         session.end(wish)
-        let end = session.end()
+        let end = session.sessionEnd()
         for duration in [10, 20, 40, 80, 160, 320, 500, 500] {
             answer(.stop, .busy)
             pause(.milliseconds(duration))
@@ -195,7 +195,7 @@ struct DiscoverySessionTests {
         await expectError(.busy) { try await end.wait() }
         #expect(session.isAtRest)
         // Who asks again has it tried again.
-        let again = session.end()
+        let again = session.sessionEnd()
         answer(.stop, .busy)
         #expect(again.isOpen)
         pause(.milliseconds(10))
@@ -209,7 +209,7 @@ struct DiscoverySessionTests {
     @Test mutating func `an end without an answer is told at once, and requested again`() async throws {
         let wish = try await scan()
         session.end(wish)
-        let end = session.end()
+        let end = session.sessionEnd()
         now += .seconds(10)
         answer(.stop, .timedOut)
         await expectError(.timedOut) { try await end.wait() }
@@ -315,7 +315,7 @@ struct DiscoverySessionTests {
                 guard let wish = wishes.sorted().randomElement(using: &random) else { break }
                 want(&session, filters.randomElement(using: &random)!, wish)
             case 4: if let wish = wishes.sorted().randomElement(using: &random) { session.giveUpStart(wish) }
-            case 5: ends.append(session.end())
+            case 5: ends.append(session.sessionEnd())
             case 6 where Bool.random(using: &random):
                 daemon = Daemon()
                 wishes = []
@@ -334,7 +334,7 @@ struct DiscoverySessionTests {
         try await last.wait()
         #expect(daemon.hasSession && daemon.filter == Self.any)
         session.endAll(.shutDown)
-        let end = session.end()
+        let end = session.sessionEnd()
         for _ in 0..<100 where !session.isAtRest { proceed(&session, &now, isFaulty: false) }
         #expect(session.isAtRest)
         try await end.wait()
