@@ -25,7 +25,9 @@ extension BlueZCentral {
         } catch {
             tolerate(.zero)
             // What was scanned before has ended with the change.
-            if wasListening, !isListening, !isShutDown, scan.epoch == epoch { report(.scanEnded(scan.lastEnd ?? error)) }
+            if wasListening, !isListening, !isShutDown, scan.epoch == epoch {
+                report(.scanEnded(scan.lastEnd ?? error))
+            }
             throw error
         }
         scan.filter = untimed
@@ -118,7 +120,7 @@ extension BlueZCentral {
         try await onStack { $0.discoveryEnd() }.wait()
     }
 
-    /// Ends the former scan's part in bluetoothd's session. Whether bluetoothd has ended it or not, the next scan is on.
+    /// Ends the former scan's part in bluetoothd's session. The next scan is on, whether or not bluetoothd does so.
     private func replaceSession() async { try? await endSession() }
 
     /// Ends the scan for a shutdown. Returns the waits until bluetoothd has ended its part.

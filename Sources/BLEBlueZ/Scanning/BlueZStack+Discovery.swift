@@ -70,7 +70,8 @@ extension BlueZStack {
         case .start: BlueZ.call(choice.path, BlueZ.adapter, "StartDiscovery")
         case .stop: BlueZ.call(choice.path, BlueZ.adapter, "StopDiscovery")
         case .setFilter(let filter):
-            BlueZ.call(choice.path, BlueZ.adapter, "SetDiscoveryFilter", .options(filter.map { options(for: $0) } ?? [:]))
+            BlueZ.call(
+                choice.path, BlueZ.adapter, "SetDiscoveryFilter", .options(filter.map { options(for: $0) } ?? [:]))
         }
     }
 

@@ -94,8 +94,8 @@ actor PassiveScanner: BlueZRole {
         for scan in scans { await end(scan) }
     }
 
-    /// Ends the passive scan at once: the adapter is off, bluetoothd has stopped, or the central is shut down. A running
-    /// bluetoothd keeps its monitors while the adapter is off. Returns the waits until it has ended its part.
+    /// Ends the passive scan at once: the adapter is off, bluetoothd has stopped, or the central is shut down. Returns
+    /// the waits until bluetoothd, which keeps its monitors while the adapter is off, has ended its part.
     ///
     /// - Parameter error: the reason for which a start that has no result yet fails.
     func forget(_ error: BLEError) -> [Outcome<Void>] {

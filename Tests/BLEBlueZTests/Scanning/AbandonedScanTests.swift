@@ -46,7 +46,8 @@ struct AbandonedScanTests {
 
     /// Starts a scan, of which bluetoothd carries a call out, but does not answer it.
     private func start(
-        _ backend: BlueZCentral, _ filter: DiscoveryFilter = DiscoveryFilter(), hangsAfter call: String = "StartDiscovery"
+        _ backend: BlueZCentral, _ filter: DiscoveryFilter = DiscoveryFilter(),
+        hangsAfter call: String = "StartDiscovery"
     ) async -> Task<Void, any Error> {
         await daemon.hang("after \(call)")
         let start = Task { try await backend.startDiscovery(filter) }

@@ -294,7 +294,7 @@ struct DiscoverySessionTests {
                 do throws(BLEError) {
                     try await start.wait()
                     #expect(daemon.hasSession)
-                } catch where error.code != .cancelled {
+                } catch  where error.code != .cancelled {
                     if !daemon.hasSession { wishes.remove(wish) }
                 } catch {}
             }
