@@ -41,7 +41,7 @@ public struct BLEError: Error, Sendable {
         public static let blocked = Code("blocked")
         /// The scan could not be started.
         public static let scanFailed = Code("scanFailed", isRetryable: true)
-        /// This user is not permitted to use Bluetooth.
+        /// This user or program lacks a permission; see ``BLEError/remedy``.
         public static let unauthorized = Code("unauthorized")
         /// The peripheral is not known to the system, or no longer known, and was not found by a search in time.
         public static let peripheralNotFound = Code("peripheralNotFound", isRetryable: true)

@@ -37,7 +37,8 @@ package struct ManagementSocket: Sendable {
         return .success(descriptor)
     }
 
-    private static func error(_ number: Int32) -> BLEError {
+    /// The error for a system call that makes a socket.
+    static func error(_ number: Int32) -> BLEError {
         let cause = SystemError(number: number)
         switch number {
         case SystemError.unknownFamily, SystemError.unknownProtocol, SystemError.notPermitted, SystemError.noAccess:

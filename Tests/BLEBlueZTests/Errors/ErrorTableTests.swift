@@ -251,6 +251,33 @@ import Testing
         }
     }
 
+    // MARK: The kernel
+
+    @Test func `a scan that the kernel does not make ends as the table says`() throws {
+        func opening(_ numbers: Int32...) -> [BLEError] { numbers.map { ManagementSocket.error($0) } }
+        func answers(_ statuses: ManagementStatus?...) -> [BLEError] { statuses.map { BLEError(managementStatus: $0) } }
+        let errors = [
+            "there are no Bluetooth sockets": opening(SystemError.unknownFamily, SystemError.unknownProtocol),
+            "Bluetooth sockets are forbidden": opening(SystemError.notPermitted, SystemError.noAccess),
+            "the process or the system can have no more file descriptors":
+                opening(SystemError.tooManyInProcess, SystemError.tooManyInSystem),
+            "the socket cannot be opened for another reason": opening(SystemError.invalid),
+            "the kernel answers *Permission Denied*": answers(.permissionDenied),
+            "the kernel answers *Not Supported* or *Unknown Command*": answers(.notSupported, .unknownCommand),
+            "the kernel answers *Not Powered*": answers(.notPowered),
+            "the kernel answers *Invalid Index*": answers(.invalidIndex),
+            "the kernel answers anything else": answers(ManagementStatus(rawValue: 0x03)),
+            "the kernel does not answer within 10 s": answers(nil),
+            "the socket ends": [ManagementScanner.hasEnded],
+        ]
+        #expect(BlueZStack.promptly == .seconds(10))
+        let table = try page.rows("When the kernel does not scan")
+        #expect(Set(table.map { $0[0] }) == Set(errors.keys))
+        for row in table {
+            for error in errors[row[0]] ?? [] { check(error, row[1], retry: row[2], remedy: row[3], row) }
+        }
+    }
+
     // MARK: Ends of links
 
     @Test func `bluetoothd's reasons become what the table says`() throws {

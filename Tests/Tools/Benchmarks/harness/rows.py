@@ -380,7 +380,7 @@ ROWS = (
         "proxy",
         "Notifications through a proxy",
         "The cost of one notification that comes from a Bluetooth proxy of ESPHome, encrypted: CPU time per value, "
-        "from the socket to the user's code.",
+        "from the connection of the proxy to the user's code.",
         (
             Program(
                 "aioesphomeapi", AIOESPHOMEAPI, "receive-aioesphomeapi.py values",
@@ -403,7 +403,7 @@ ROWS = (
         "proxyscan",
         "Scanning through a proxy",
         "The cost of one advertisement that comes from a Bluetooth proxy of ESPHome, encrypted: CPU time per "
-        "advertisement, from the socket to the user's code, with 1,000 devices in range.",
+        "advertisement, from the connection of the proxy to the user's code, with 1,000 devices in range.",
         (
             Program(
                 "raw", AIOESPHOMEAPI, "receive-aioesphomeapi.py raw",
@@ -438,7 +438,7 @@ ROWS = (
         "proxyserver",
         "This machine as a proxy",
         "The cost of one notification, and of one change of an advertising device, in a program that offers its radio "
-        "as a proxy: CPU time per value, from the bus to an encrypted socket.",
+        "as a proxy: CPU time per value, from the bus to an encrypted connection.",
         (
             Program(
                 "central", SCOPE, "Benchmarks {alone}", "no proxy: the central alone, as in the sections above."),
@@ -823,7 +823,8 @@ ROWS = (
                 line="whole advertisements scope"),
             Program(
                 "kernel", "Swift, management socket", "whole.py Benchmarks",
-                "`.bluez(advertisements: .managementSocket)`: the kernel scans, without bluetoothd, and without the bus.",
+                "the same with `withCentral(backend: .bluez(advertisements: .managementSocket))`: the kernel scans in "
+                "place of bluetoothd, and the bus has no part in it.",
                 line="whole advertisements kernel"),
         ),
         numbers=PARTS,
@@ -836,6 +837,10 @@ ROWS = (
             virtual controller's, advertise at random times, and change their data with each advertisement. 5,000 are
             counted, of which bluetoothd may merge one in twenty. Not in the figures are the kernel's handling of the
             controller's events, and the controller.
+
+            [Scanning](Scanning.md#advertisements-from-the-kernel) has what the management socket asks in return: a
+            capability, a longer first connection, and regard for other programs that scan. It suits a program that is
+            alone on its adapter, and mostly listens. `ble gateway` has the option, too: `--management-socket`.
             """,
         is_quick=False,
         rounds=1,
@@ -844,7 +849,7 @@ ROWS = (
         "wholevalues",
         "A notification, with bus and bluetoothd",
         "The cost of one notification for the program, the bus and bluetoothd together: thousands of instructions, the "
-        "kernel's for them too.",
+        "kernel's for them too. It comes over the bus, or through AcquireNotify's socket, which bypasses the bus.",
         (
             Program("libdbus", LIBDBUS, "whole.py Benchmarks", line="whole {kind} libdbus"),
             Program("bleak", BLEAK, "whole.py Benchmarks", line="whole {kind} bleak"),
@@ -859,7 +864,7 @@ ROWS = (
         aims=(Aim("scope", 0.7, "bleak", "notifications"), Aim("scope", 0.7, "bleak", "socket")),
         text="""
             As in the section on advertisements. A peripheral on an independent stack notifies 200 values of 20 bytes a
-            second, of which 2,000 are counted. In the socket of AcquireNotify, values pass the bus by.
+            second, of which 2,000 are counted.
             """,
         is_quick=False,
         rounds=1,
