@@ -113,15 +113,14 @@ extension BlueZCentral {
         onStack { $0.endDiscovery(wish) }
     }
 
-    /// Ends this scan's part in bluetoothd's session, and returns when bluetoothd has done so.
+    /// Ends this scan's part in bluetoothd's session, and returns when bluetoothd has ended it, or somebody wants it.
     private func endSession() async throws(BLEError) {
-        guard scan.wish != nil else { return }
         leaveDiscovery()
         try await onStack { $0.discoveryEnd() }.wait()
     }
 
     /// Ends the former scan's part in bluetoothd's session. The next scan is on, whether or not bluetoothd does so.
-    private func replaceSession() async { try? await endSession() }
+    private func replaceSession() async { if scan.wish != nil { try? await endSession() } }
 
     /// Ends the scan for a shutdown. Returns the waits until bluetoothd has ended its part.
     func abandonScan() -> [Outcome<Void>] {

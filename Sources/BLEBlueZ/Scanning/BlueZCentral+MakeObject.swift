@@ -13,6 +13,7 @@ extension BlueZCentral {
         guard management != nil, knownPath(of: peripheral) == nil,
             onStack({ $0.tree.isStranger(peripheral, adapter: $0.choice.path) })
         else { return }
+        guard !isShutDown else { throw .shutDown }
         try requirePower()
         let (wish, start) = onStack { $0.wantDiscovery(DiscoveryFilter()) }
         defer { onStack { $0.endDiscovery(wish) } }

@@ -26,8 +26,8 @@ struct DiscoverySession {
         let filter: DiscoveryFilter
         /// Succeeds when bluetoothd scans with it.
         let start: Outcome<Void>
-        /// The filter with which bluetoothd has scanned for it before; nil if it has not.
-        let former: DiscoveryFilter?
+        /// The filter with which bluetoothd has scanned for it before, as long as the change can be given up.
+        var former: DiscoveryFilter?
         var hasStarted = false
         /// Whether the call that is under way, or was the last, was made when it was there.
         var isAsked = false
@@ -117,7 +117,9 @@ struct DiscoverySession {
 
     /// Ends all wishes.
     mutating func endAll(_ error: BLEError) {
-        for wish in wishes.keys { end(wish, error) }
+        for wish in wishes.values { wish.start.deliver(.failure(error)) }
+        wishes = [:]
+        wantsChanged()
     }
 
     private mutating func wantsChanged() {
@@ -134,10 +136,10 @@ struct DiscoverySession {
         refusedStops.reset()
         if case .call = current { isOutdated = true }
         endAll(error)
-        settle()
     }
 
-    /// The wait until bluetoothd has no session that nobody wants. Fails if bluetoothd does not end it.
+    /// The wait until bluetoothd has no session that nobody wants. Fails if bluetoothd does not end it, unless somebody
+    /// wants one meanwhile.
     mutating func sessionEnd() -> Outcome<Void> {
         let end = Outcome<Void>()
         ends.append(end)
@@ -277,7 +279,8 @@ struct DiscoverySession {
     private mutating func settle() {
         if isAtRest, held == .session {
             for (number, wish) in wishes where !wish.hasStarted {
-                wish.start.deliver(.success(()))
+                // Who has given up before has yet to say so.
+                if wish.start.deliver(.success(())) { wishes[number]?.former = nil }
                 wishes[number]?.hasStarted = true
             }
         }

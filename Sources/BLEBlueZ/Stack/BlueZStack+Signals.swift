@@ -5,7 +5,7 @@ internal import Waiting
 /// Reads bluetoothd's signals.
 extension BlueZStack {
     func receive(_ message: IncomingMessage) {
-        // A role that joins by then has not begun.
+        // A role that joins meanwhile begins afterward, with a listing of its own.
         guard !isDraining else { return }
         do throws(DBusError) {
             switch message.member {

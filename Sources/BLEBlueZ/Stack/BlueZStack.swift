@@ -133,6 +133,7 @@ package actor BlueZStack {
         if former.kind == .central { endDiscoveries() }
         updateTolerance()
         guard roles.isEmpty else { return }
+        endDiscoveries()
         let (opening, recovery) = (opening, recovery)
         opening?.cancel()
         recovery?.cancel()
@@ -145,7 +146,10 @@ package actor BlueZStack {
             await recovery?.value
             guard isDraining else { return }
             // The wait ends with each failure, after which it is tried again until it is given up.
-            repeat { try? await discoveryEnd().wait() } while !discovery.isAtRest
+            repeat {
+                endDiscoveries()
+                try? await discoveryEnd().wait()
+            } while !discovery.isAtRest
             self.isDraining = false
             await closeBus()
         }
@@ -252,6 +256,7 @@ package actor BlueZStack {
         try await openSession().ask(call, timeout: Self.promptly) { [weak self] (body) throws(DBusError) in
             let tree = try ObjectTree(managedObjects: &body)
             self?.assumeIsolated {
+                if $0.isDraining { return }
                 $0.tree = tree
                 $0.isRunning = true
                 let stack = $0.session?.enter { $0.ownerIdentity }

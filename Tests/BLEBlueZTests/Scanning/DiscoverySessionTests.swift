@@ -194,7 +194,9 @@ struct DiscoverySessionTests {
         answer(.stop, .busy)
         await expectError(.busy) { try await end.wait() }
         #expect(session.isAtRest)
-        // Who asks again has it tried again.
+        // Who asks again has it tried again, and so has a central that leaves.
+        session.endAll(.shutDown)
+        #expect(!session.isAtRest)
         let again = session.sessionEnd()
         answer(.stop, .busy)
         #expect(again.isOpen)

@@ -185,6 +185,9 @@ struct ManagementStartTests {
         await central.shutDown()
         await expectError(.shutDown) { try await connect.value }
         await until { await !daemon.isDiscovering }
+        let starts = await daemon.calls["StartDiscovery"]
+        await expectError(.shutDown) { try await backend.connect(stranger) }
+        #expect(await daemon.calls["StartDiscovery"] == starts)
         await stack.leave(host)
     }
 }
