@@ -79,8 +79,8 @@ public protocol CentralBackend: Actor {
     /// Throws `poweredOff`, and `notSupported` if a passive scan is requested but not available.
     func startDiscovery(_ filter: DiscoveryFilter) async throws(BLEError)
 
-    /// Stops scanning. Does nothing if no scan is running. It is not asked again after an error: a backend whose stack may
-    /// still scan goes on to stop it by itself.
+    /// Stops scanning. Does nothing if no scan is running. It is not asked again after an error: a backend whose stack
+    /// may still scan goes on to stop it by itself.
     func stopDiscovery() async throws(BLEError)
 
     /// Establishes a link, or uses an existing one. If the task is cancelled, no link remains.

@@ -41,10 +41,10 @@ public struct BlueZConnection: Sendable {
     /// Creates a connection over a `GDBusConnection` that the program has, and goes on to use as before.
     ///
     /// The `GDBusConnection` is retained as long as this value, or a central or host made with it, exists. It is never
-    /// closed. To bluetoothd, it is one client: use it for one `BlueZConnection`, and make the next central and host with
-    /// that, too. What a central or host has begun at bluetoothd ends with its shutdown, or within a minute after it if
-    /// bluetoothd does not answer; a central or host that starts meanwhile waits for that. Without a shutdown, all but a
-    /// scan lasts as long as the `GDBusConnection`.
+    /// closed. To bluetoothd, it is one client: use it for one `BlueZConnection`, and make the next central and host
+    /// with that, too. What a central or host has begun at bluetoothd ends with its shutdown, or within a minute after
+    /// it if bluetoothd does not answer; a central or host that starts meanwhile waits for that. Without a shutdown,
+    /// all but a scan lasts as long as the `GDBusConnection`.
     ///
     /// After the loss of the bus, the adapter's state stays `resetting`, because only the program can connect again. A
     /// `GDBusConnection` of `g_bus_get_sync` ends the process then, unless `g_dbus_connection_set_exit_on_close` has
